@@ -1,0 +1,1 @@
+"""Arrays in, arrays out: fitting, floors and prediction sets."""

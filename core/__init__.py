@@ -1,0 +1,1 @@
+"""PickySteve: picks the one skill that a request needs, or abstains."""

@@ -1,0 +1,108 @@
+"""The error tree: one class a situation, each message ends with what mends it.
+
+    PickyError
+        UserError                    exit code 2: the caller can mend it
+            RequestInvalid           empty, too long, or not text
+            SettingsInvalid          a setting that does not exist or does not fit
+            SkillFormatError         a skill file that cannot be read as one
+            RegistryMissing          no folder of skills there
+            RegistryEmpty            a folder without a usable skill
+            IndexMissing             not ingested yet
+            IndexCorrupt             files of the index disagree with its manifest
+            SuiteInvalid             an evaluation suite that cannot be read
+            RunMissing               no such run record
+            RunsUnwritable           the runs directory refuses writes
+            ServerMissing            no Prefect server to run on
+            CalibrationMismatch      fitted for other models or another scoring version
+        ModelUnavailable             exit code 1: weights missing or not the expected bytes
+        GateUnavailable              exit code 1: the scanner cannot run, so nothing passes
+
+A blocked request and an abstention are results, not errors.
+"""
+
+__all__ = [
+    "CalibrationMismatch",
+    "GateUnavailable",
+    "IndexCorrupt",
+    "IndexMissing",
+    "ModelUnavailable",
+    "PickyError",
+    "RegistryEmpty",
+    "RegistryMissing",
+    "RequestInvalid",
+    "RunMissing",
+    "RunsUnwritable",
+    "ServerMissing",
+    "SettingsInvalid",
+    "SkillFormatError",
+    "SuiteInvalid",
+    "UserError",
+]
+
+
+class PickyError(Exception):
+    """Root of every error that PickySteve raises on purpose."""
+
+    exit_code = 1
+
+
+class UserError(PickyError):
+    """Something the caller can mend; the message says how."""
+
+    exit_code = 2
+
+
+class RequestInvalid(UserError):
+    """The request is empty, too long, or holds bytes that are not text."""
+
+
+class SettingsInvalid(UserError):
+    """A setting that does not exist, or a value that does not fit."""
+
+
+class SkillFormatError(UserError):
+    """A skill file, or the examples beside it, cannot be read as such."""
+
+
+class RegistryMissing(UserError):
+    """There is no folder of skills at that path."""
+
+
+class RegistryEmpty(UserError):
+    """The folder holds no usable skill."""
+
+
+class IndexMissing(UserError):
+    """The registry has not been ingested."""
+
+
+class IndexCorrupt(UserError):
+    """The index on disk does not match its manifest."""
+
+
+class SuiteInvalid(UserError):
+    """An evaluation suite that cannot be read, or names unknown skills."""
+
+
+class RunMissing(UserError):
+    """No run record has that id."""
+
+
+class RunsUnwritable(UserError):
+    """The runs directory cannot be written."""
+
+
+class ServerMissing(UserError):
+    """An orchestrated run was asked for, and no Prefect server answers."""
+
+
+class CalibrationMismatch(UserError):
+    """The calibration was fitted for other models or another scoring version."""
+
+
+class ModelUnavailable(PickyError):
+    """A model's files are missing, or are not the expected bytes."""
+
+
+class GateUnavailable(PickyError):
+    """The scanner cannot run; the gate fails closed."""

@@ -1,0 +1,247 @@
+"""Calibrate: fit the embedded reranker on the fit split, and its thresholds on the calibrate split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickysteve.calibration.conformal import least_share
+from pickysteve.calibration.fitted import Fitted, Weights
+from pickysteve.calibration.floor import youden_floor
+from pickysteve.calibration.logit import Choice, fit_rescaling, fit_weights, shares, sigmoid
+from pickysteve.calibration.metrics import auroc
+from pickysteve.flows.ingest import ingest_registry
+from pickysteve.flows.suite import Task, read_suite
+from pickysteve.registry.index import IndexData
+from pickysteve.tasks.engines.defender import Defender
+from pickysteve.tasks.engines.embedder import Embedder
+from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION, TEXT_FEATURES, pair_features
+from pickysteve.tasks.engines.index import SearchIndex
+from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker, class_columns
+from pickysteve.tasks.gate import GateConfig
+from pickysteve.tasks.judge import part_winners
+from pickysteve.tasks.route import RouteConfig, parse_request
+from pickysteve.tasks.values import Request, Route
+
+__all__ = ["Split", "calibrate", "load_split"]
+
+L2 = 0.03
+COVERAGE = 0.9
+SEED = 20261130
+EXAMPLE_SHARES = (0.0, 0.5, 1.0)
+"""Each request is seen on the registry without examples, with half of the skills' and with all."""
+
+Floats = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A registry with its suite, ready to be scored."""
+
+    index: IndexData
+    tasks: tuple[Task, ...]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """One request on one state of the registry."""
+
+    task: Task
+    route: Route
+    index: SearchIndex
+    choice: Choice
+
+
+def load_split(folder: Path, encoder: Embedder, defender: Defender) -> Split:
+    """Ingest `folder`/skills into a temporary index and read `folder`/suite.jsonl."""
+    with TemporaryDirectory() as scratch:
+        done = ingest_registry(
+            folder / "skills", Path(scratch), encoder=encoder, defender=defender, config=GateConfig()
+        )
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    digest = sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return Split(done.data, read_suite(folder / "suite.jsonl"), digest)
+
+
+def calibrate(
+    fit: Split, held: Split, encoder: Embedder, progress: Callable[[str], None] = lambda phase: None
+) -> Fitted:
+    """Weights from `fit`, rescaling and thresholds from `held`; the two must not share a skill."""
+    if common := fit.index.skills.keys() & held.index.skills.keys():
+        raise ValueError(f"The splits share skills: {', '.join(sorted(common))}.")
+    progress("reading the fit split")
+    weights = fit_weights([s.choice for s in _scenes(fit, encoder)], L2, free=_constants())
+    progress("reading the calibrate split")
+    scenes = list(_scenes(held, encoder))
+    weights = _rescaled(weights, scenes)
+    progress("choosing thresholds")
+    return _thresholds(weights, scenes, fit, held, encoder)
+
+
+def _constants() -> tuple[int, int]:
+    return len(TEXT_FEATURES), 2 * len(TEXT_FEATURES) + len(EXAMPLE_FEATURES) + 1
+
+
+def _scenes(split: Split, encoder: Embedder) -> Iterator[_Scene]:
+    generator = np.random.default_rng(SEED)
+    for share in EXAMPLE_SHARES:
+        skills = sorted(split.index.skills)
+        kept = set(generator.permutation(skills)[: round(share * len(skills))])
+        index = SearchIndex(_keep_examples(split.index, kept))
+        for task in split.tasks:
+            route = parse_request(Request(text=task.request), RouteConfig())
+            features = pair_features(route.query, route.clauses, index, encoder)
+            right = [r for skill in (*task.gold, *task.accept) for r in index.skill_rows.get(skill, [])]
+            choice = Choice(class_columns(features), np.array(right, dtype=np.intp))
+            yield _Scene(task, route, index, choice)
+
+
+def _keep_examples(data: IndexData, kept: set[str]) -> IndexData:
+    """The index as it would be if only these skills had example requests."""
+    rows = [r for r, v in enumerate(data.vectors) if v.kind != "example" or v.owner in kept]
+    examples = {s: counts for s, counts in data.postings["examples"].items() if s in kept}
+    return replace(
+        data,
+        vectors=tuple(data.vectors[row] for row in rows),
+        matrix=data.matrix[rows],
+        postings={**data.postings, "examples": examples},
+    )
+
+
+def _rescaled(weights: Floats, scenes: Sequence[_Scene]) -> Floats:
+    """Temperature and bias for each class of skills (Platt 1999), from requests that the fit has not seen."""
+    split, end = _constants()
+    without = slice(0, split + 1)
+    having = slice(split + 1, end + 1)
+
+    def reduced(choice: Choice) -> Choice:
+        parts = [choice.features[:, part] @ weights[part] for part in (without, having)]
+        flags = [choice.features[:, split], choice.features[:, end]]
+        return Choice(np.stack([parts[0], flags[0], parts[1], flags[1]], axis=1), choice.right)
+
+    scale_without, bias_without, scale_having, bias_having = fit_rescaling(
+        [reduced(s.choice) for s in scenes]
+    )
+    out = weights.copy()
+    out[without] *= scale_without
+    out[having] *= scale_having
+    out[split] += bias_without
+    out[end] += bias_having
+    return out
+
+
+def _thresholds(
+    weights: Floats, scenes: Sequence[_Scene], fit: Split, held: Split, encoder: Embedder
+) -> Fitted:
+    split, end = _constants()
+    draft = Fitted(
+        encoder=encoder.fingerprint,
+        scoring=SCORING_VERSION,
+        seed=SEED,
+        fit_sha256=fit.sha256,
+        calibrate_sha256=held.sha256,
+        with_examples=_weights(weights[split + 1 : end], weights[end], TEXT_FEATURES + EXAMPLE_FEATURES),
+        without_examples=_weights(weights[:split], weights[split], TEXT_FEATURES),
+        floor=0.5, part_floor=0.5, part_lead=1.0, set_share=0.2, sure_score=0.5, report={},
+    )  # fmt: skip
+    utilities = [scene.choice.features @ weights for scene in scenes]
+    best = np.array([sigmoid(u).max() for u in utilities])
+    single = np.array([len(s.task.gold) == 1 for s in scenes])
+    nothing = np.array([not s.task.gold for s in scenes])
+    right = np.array([_right_share(s, u) for s, u in zip(scenes, utilities, strict=True)])
+    first = np.array([_first_is_right(s, u) for s, u in zip(scenes, utilities, strict=True)])
+    floor = youden_floor(best[~nothing], best[nothing])
+    set_share = least_share(right[single], COVERAGE)
+    part_floor, part_lead = _compound_thresholds(draft, scenes, encoder, floor)
+    sizes = np.array(
+        [int((_skill_shares(s, u) >= set_share).sum()) for s, u in zip(scenes, utilities, strict=True)]
+    )
+    report = {
+        "requests": len(held.tasks),
+        "example_shares": str(EXAMPLE_SHARES),
+        "top1": round(float(first[~nothing].mean()), 4),
+        "no_match_auroc": round(auroc(best, ~nothing) or 0.0, 4),
+        "kept_at_floor": round(float((best[~nothing] >= floor).mean()), 4),
+        "no_match_rejected_at_floor": round(float((best[nothing] < floor).mean()), 4),
+        "set_size_uncapped": round(float(np.maximum(sizes[single], 1).mean()), 3),
+    }
+    return draft.model_copy(
+        update={
+            "floor": round(floor, 4),
+            "part_floor": part_floor,
+            "part_lead": part_lead,
+            "set_share": round(set_share, 4),
+            "sure_score": _sure_score(best[~nothing], first[~nothing]),
+            "report": report,
+        }
+    )
+
+
+def _weights(values: Floats, constant: float, names: Sequence[str]) -> Weights:
+    rounded = {name: round(float(value), 4) for name, value in zip(names, values, strict=True)}
+    return Weights(features=rounded, constant=round(float(constant), 4))
+
+
+def _skill_shares(scene: _Scene, utilities: Floats) -> Floats:
+    """Shares of the skills, each by its best unit."""
+    best = [utilities[rows].max() for rows in scene.index.skill_rows.values()]
+    return shares(np.array(best))
+
+
+def _right_share(scene: _Scene, utilities: Floats) -> float:
+    skills = list(scene.index.skill_rows)
+    share = _skill_shares(scene, utilities)
+    return max((float(share[skills.index(s)]) for s in (*scene.task.gold, *scene.task.accept)), default=0.0)
+
+
+def _first_is_right(scene: _Scene, utilities: Floats) -> bool:
+    return int(np.argmax(utilities)) in scene.choice.right
+
+
+def _sure_score(best: Floats, first: NDArray[np.bool_]) -> float:
+    """The lowest score from which nine of ten first picks are right on the calibrate split."""
+    order = np.argsort(-best)
+    precision = np.cumsum(first[order]) / np.arange(1, len(order) + 1)
+    reached = np.flatnonzero((precision >= 0.9) & (np.arange(len(order)) >= 20))
+    return round(float(best[order][reached[-1]]), 4) if reached.size else 1.0
+
+
+def _compound_thresholds(
+    draft: Fitted, scenes: Sequence[_Scene], encoder: Embedder, floor: float
+) -> tuple[float, float]:
+    """Floor and lead for parts: the pair that settles most requests that could be compound exactly."""
+    reranker = EmbeddedReranker(encoder, Calibration(draft))
+    cases = []
+    for scene in scenes:
+        if not scene.route.sub_queries:
+            continue
+        scored = [_skill_scores(reranker, part, scene.index) for part in scene.route.sub_queries]
+        cases.append((scene.task, {skill: tuple(part[skill] for part in scored) for skill in scored[0]}))
+    grid = [(f, lead) for f in np.arange(0.1, 0.96, 0.05) for lead in np.arange(0, 3.1, 0.25)]
+
+    def exact(floor_lead: tuple[float, float]) -> int:
+        return sum(_settled(task, scores, *floor_lead) for task, scores in cases)
+
+    best = max(grid, key=lambda pair: (exact(pair), pair[0]))
+    return round(float(best[0]), 2), round(float(best[1]), 2)
+
+
+def _skill_scores(reranker: EmbeddedReranker, part: str, index: SearchIndex) -> dict[str, float]:
+    route = parse_request(Request(text=part), RouteConfig())
+    scores, _ = reranker.scores(part, route.clauses, index)
+    return {skill: float(scores[rows].max()) for skill, rows in index.skill_rows.items()}
+
+
+def _settled(task: Task, scores: dict[str, tuple[float, ...]], floor: float, lead: float) -> bool:
+    pair = part_winners(scores, floor, lead)
+    if len(task.gold) > 1:
+        return set(pair) == set(task.gold)
+    return not pair

@@ -1,0 +1,122 @@
+"""The request DAG: one line a stage, in order. Whoever calls it says how a stage is run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pickysteve.flows.settings import Settings
+from pickysteve.registry.models import Verdict
+from pickysteve.tasks.assemble import assemble
+from pickysteve.tasks.compat import compat
+from pickysteve.tasks.engines.defender import Defender
+from pickysteve.tasks.engines.embedder import Embedder
+from pickysteve.tasks.engines.index import SearchIndex
+from pickysteve.tasks.engines.reranker import Calibration, Reranker
+from pickysteve.tasks.execute import execute
+from pickysteve.tasks.floor import floor
+from pickysteve.tasks.gate import gate_documents, gate_fingerprint, gate_request
+from pickysteve.tasks.judge import judge
+from pickysteve.tasks.knowledge import knowledge
+from pickysteve.tasks.log import check_writable, log, new_run_id
+from pickysteve.tasks.rerank import rerank
+from pickysteve.tasks.retrieve import retrieve
+from pickysteve.tasks.route import route
+from pickysteve.tasks.stage import Run
+from pickysteve.tasks.values import Bundle, Candidate, Compatibility, Execution, Pick, Request, Trace
+
+__all__ = ["Engines", "pick_context"]
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The heavy things that the stages drive."""
+
+    index: SearchIndex
+    encoder: Embedder
+    reranker: Reranker
+    defender: Defender
+    calibration: Calibration
+
+
+@dataclass
+class _Decision:
+    """What the stages decided, as far as they came."""
+
+    pick: Pick
+    verdict: Verdict | None = None
+    candidates: tuple[Candidate, ...] = ()
+    compatibility: Compatibility | None = None
+    bundle: Bundle = field(default_factory=Bundle)
+    execution: Execution = field(default_factory=Execution)
+
+
+def pick_context(request: Request, engines: Engines, settings: Settings, run: Run) -> Trace:
+    """Pick the context for one request, and keep the record of how.
+
+    Raises RunsUnwritable before any work when the record could not be kept.
+    """
+    check_writable(settings.runs_dir)
+    started = time.perf_counter()
+    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    decision = _decide(request, engines, settings, run)
+    trace = Trace(
+        run_id=new_run_id(),
+        started_at=started_at,
+        request=request,
+        registry=engines.index.data.root,
+        fingerprints=_fingerprints(engines, settings),
+        request_verdict=decision.verdict,
+        candidates=decision.candidates,
+        pick=decision.pick,
+        compatibility=decision.compatibility,
+        bundle=decision.bundle,
+        execution=decision.execution,
+        degraded=tuple(run.degraded),
+        stages=tuple(run.records),
+        milliseconds=round((time.perf_counter() - started) * 1000, 3),
+    )
+    run(log, trace, config=settings.log)
+    return trace
+
+
+def _decide(request: Request, engines: Engines, settings: Settings, run: Run) -> _Decision:
+    index, encoder, defender = engines.index, engines.encoder, engines.defender
+
+    verdict = run(gate_request, request, using=(defender,), config=settings.gate)
+    if not verdict.allowed:
+        return _Decision(_blocked(verdict), verdict)
+    routed = run(route, request, config=settings.route)
+    found = run(retrieve, request, routed, using=(index, encoder), config=settings.retrieve)
+    gated = run(gate_documents, found, using=(index, defender), config=settings.gate)
+    if gated.aborted or (gated.refused and not gated.candidates):
+        return _Decision(_refused(gated.refused), verdict, gated.refused)
+    ranked = run(rerank, routed, gated, using=(index, engines.reranker), config=settings.rerank)
+    pool = run(floor, ranked, using=(index, engines.calibration), config=settings.floor)
+    notes = run(knowledge, pool, using=(index,), config=settings.knowledge)
+    pick = run(judge, routed, pool, notes, using=(index, engines.calibration), config=settings.judge)
+    compatibility = run(compat, pick, notes, config=settings.compat)
+    bundle = run(assemble, pick, using=(index,), config=settings.assemble)
+    execution = run(execute, pick, bundle, config=settings.execute)
+    return _Decision(pick, verdict, ranked.candidates, compatibility, bundle, execution)
+
+
+def _blocked(verdict: Verdict) -> Pick:
+    rules = dict.fromkeys(finding.rule for finding in verdict.findings if finding.severity == "block")
+    return Pick(status="blocked_request", reasons=tuple(f"the gate found {rule}" for rule in rules))
+
+
+def _refused(refused: tuple[Candidate, ...]) -> Pick:
+    reasons = tuple(f"{candidate.unit_id} was refused by the gate" for candidate in refused)
+    return Pick(status="blocked_retrieved", reasons=reasons)
+
+
+def _fingerprints(engines: Engines, settings: Settings) -> dict[str, str]:
+    return {
+        "index": engines.index.fingerprint,
+        "encoder": engines.encoder.fingerprint,
+        "reranker": engines.reranker.fingerprint,
+        "gate": gate_fingerprint(engines.defender, settings.gate),
+        "calibration": engines.calibration.fingerprint,
+    }

@@ -1,0 +1,228 @@
+"""Ingest: any folder of skills becomes an index. Only what changed is scanned and encoded again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickysteve.errors import IndexCorrupt, IndexMissing, RegistryEmpty, SkillFormatError
+from pickysteve.registry.catalogue import Catalogue, build_catalogue
+from pickysteve.registry.discover import discover
+from pickysteve.registry.index import IndexData, Vector, read_index, write_index
+from pickysteve.registry.models import Problem, Skill, Unit, Verdict
+from pickysteve.registry.passages import passages
+from pickysteve.tasks.engines.bm25 import count_terms
+from pickysteve.tasks.engines.defender import Defender
+from pickysteve.tasks.engines.embedder import Embedder
+from pickysteve.tasks.engines.index import text_digest
+from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_note
+
+__all__ = ["Ingested", "Progress", "ingest_registry"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with the phase, how many are done, and of how many."""
+
+ENCODE_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What an ingest did."""
+
+    data: IndexData
+    scanned: int
+    """Texts that the gate judged now; the others kept their verdict."""
+    encoded: int
+    """Texts that were encoded now; the others kept their vector."""
+
+
+def quiet(phase: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def ingest_registry(
+    root: Path,
+    folder: Path,
+    *,
+    encoder: Embedder,
+    defender: Defender,
+    config: GateConfig,
+    overlay: Callable[[Catalogue], None] = lambda catalogue: None,
+    strict: bool = False,
+    fresh: bool = False,
+    progress: Progress = quiet,
+) -> Ingested:
+    """Read the skills under `root` and write their index to `folder`.
+
+    `overlay` may change the catalogue before it is indexed, for examples that a user keeps beside it.
+    Raises RegistryMissing or RegistryEmpty, and with `strict` SkillFormatError for the first problem.
+    """
+    catalogue = build_catalogue(discover(root))
+    overlay(catalogue)
+    if strict and catalogue.problems:
+        raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")
+    if not catalogue.skills:
+        first = f" First problem: {catalogue.problems[0]}." if catalogue.problems else ""
+        raise RegistryEmpty(
+            f'No skill was found in "{root}": put a SKILL.md or another .md file there.{first}'
+        )
+    before = None if fresh else _previous(folder)
+    data = IndexData(
+        root=str(root.resolve()),
+        encoder=encoder.fingerprint,
+        gate=gate_fingerprint(defender, config),
+        built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    scanned = _scan(catalogue, data, before, defender, config, progress)
+    if strict and len(catalogue.problems) > 0:
+        raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")
+    _fill(catalogue, data, before)
+    encoded = _encode(data, before, encoder, progress)
+    data.postings = _postings(data)
+    write_index(folder, data)
+    return Ingested(data, scanned, encoded)
+
+
+def _previous(folder: Path) -> IndexData | None:
+    """The index as it is, for what can be kept of it; a damaged one is built anew."""
+    try:
+        return read_index(folder)
+    except (IndexMissing, IndexCorrupt):
+        return None
+
+
+def _scan(
+    catalogue: Catalogue,
+    data: IndexData,
+    before: IndexData | None,
+    defender: Defender,
+    config: GateConfig,
+    progress: Progress,
+) -> int:
+    """Judge every text that may reach a model. Refused notes are removed, refused units are marked."""
+    known = before.verdicts if before and before.gate == data.gate else {}
+    jobs = [(unit.text, True) for unit in catalogue.units.values()]
+    jobs += [(text, False) for skill in catalogue.skills.values() for text in _notes(skill)]
+    scanned = 0
+    for done, (text, is_document) in enumerate(jobs, start=1):
+        digest = text_digest(text)
+        verdict = known.get(digest)
+        if verdict is None or not verdict.allowed:
+            judge = judge_document if is_document else judge_note
+            verdict = judge(text, defender, config)
+            scanned += 1
+        data.verdicts[digest] = verdict
+        progress("scanning", done, len(jobs))
+    for skill in list(catalogue.skills.values()):
+        catalogue.skills[skill.skill_id] = _without_refused_notes(skill, data.verdicts, catalogue.problems)
+    catalogue.problems += [
+        _refusal(unit.source, verdict)
+        for unit in catalogue.units.values()
+        if not (verdict := data.verdicts[text_digest(unit.text)]).allowed
+    ]
+    return scanned
+
+
+def _notes(skill: Skill) -> list[str]:
+    return [example.text for example in skill.examples] + ([skill.not_for] if skill.not_for else [])
+
+
+def _without_refused_notes(skill: Skill, verdicts: dict[str, Verdict], problems: list[Problem]) -> Skill:
+    refused = [text for text in _notes(skill) if not verdicts[text_digest(text)].allowed]
+    if not refused:
+        return skill
+    problems += [
+        _refusal(f"{skill.skill_id} (an example or not_for)", verdicts[text_digest(t)]) for t in refused
+    ]
+    kept = tuple(example for example in skill.examples if example.text not in refused)
+    return skill.model_copy(
+        update={"examples": kept, "not_for": "" if skill.not_for in refused else skill.not_for}
+    )
+
+
+def _refusal(path: str, verdict: Verdict) -> Problem:
+    rules = (
+        ", ".join(dict.fromkeys(f.rule for f in verdict.findings if f.severity == "block")) or "not scannable"
+    )
+    remedy = "it is never handed over: remove the passage, or see it with pickysteve skills show"
+    return Problem(path=path, reason=f"refused by the gate ({rules})", remedy=remedy)
+
+
+def _fill(catalogue: Catalogue, data: IndexData, before: IndexData | None) -> None:
+    """Take over skills and units; a file that did not change keeps the time of its indexing."""
+    known = before.units if before else {}
+    for unit_id, unit in catalogue.units.items():
+        old = known.get(unit_id)
+        same = old is not None and old.sha256 == unit.sha256
+        stamp = old.indexed_at if same and old else data.built_at
+        data.units[unit_id] = unit.model_copy(update={"indexed_at": stamp})
+    data.skills = catalogue.skills
+    data.problems = tuple(catalogue.problems)
+
+
+def _texts(data: IndexData) -> list[tuple[str, str, str]]:
+    """(kind, owner, text) of everything that gets a vector. A refused unit gets none."""
+    texts = []
+    for unit in data.units.values():
+        if data.verdicts[text_digest(unit.text)].allowed:
+            texts += [("head", unit.unit_id, head_text(unit)), ("text", unit.unit_id, full_text(unit))]
+            texts += [("passage", unit.unit_id, passage) for passage in passages(unit.body)]
+    for skill in data.skills.values():
+        texts += [("example", skill.skill_id, example.text) for example in skill.examples]
+    return texts
+
+
+def head_text(unit: Unit) -> str:
+    """What a unit says of itself: title, description, tags."""
+    return f"{unit.title.replace('-', ' ')}. {unit.description} {' '.join(unit.tags)}".strip()
+
+
+def full_text(unit: Unit) -> str:
+    """The start of a unit, as much as the encoder reads of it."""
+    return f"{unit.skill_id.replace('-', ' ')} {head_text(unit)} {unit.body}"[:3000]
+
+
+def _encode(data: IndexData, before: IndexData | None, encoder: Embedder, progress: Progress) -> int:
+    texts = _texts(data)
+    data.vectors = tuple(Vector(kind, owner, text_digest(text)) for kind, owner, text in texts)
+    known: dict[str, NDArray[np.float32]] = {}
+    if before is not None and before.encoder == encoder.fingerprint:
+        known = {v.text_sha256: before.matrix[row] for row, v in enumerate(before.vectors)}
+    by_digest = {v.text_sha256: text for v, (_, _, text) in zip(data.vectors, texts, strict=True)}
+    new = {digest: text for digest, text in by_digest.items() if digest not in known}
+    for start, batch in _batches(sorted(new, key=lambda digest: len(new[digest]))):
+        vectors = encoder.encode([new[digest] for digest in batch])
+        known.update(zip(batch, vectors, strict=True))
+        progress("encoding", start + len(batch), len(new))
+    data.matrix = np.zeros((len(texts), encoder.dimension), np.float32)
+    for row, vector in enumerate(data.vectors):
+        data.matrix[row] = known[vector.text_sha256]
+    return len(new)
+
+
+def _batches(items: Sequence[str]) -> Iterable[tuple[int, Sequence[str]]]:
+    for start in range(0, len(items), ENCODE_AT_ONCE):
+        yield start, items[start : start + ENCODE_AT_ONCE]
+
+
+def _postings(data: IndexData) -> dict[str, dict[str, dict[str, int]]]:
+    def counts(text: str) -> dict[str, Any]:
+        return dict(count_terms(text))
+
+    return {
+        "text": {
+            u.unit_id: counts(f"{u.skill_id.replace('-', ' ')} {head_text(u)} {u.body}")
+            for u in data.units.values()
+        },
+        "examples": {
+            s.skill_id: counts(" ".join(e.text for e in s.examples))
+            for s in data.skills.values()
+            if s.examples
+        },
+    }

@@ -1,0 +1,128 @@
+"""Settings: the stages' configs composed, read once from defaults, a TOML file and PS_* variables."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path, user_config_path, user_data_path
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from pickysteve.errors import SettingsInvalid
+from pickysteve.tasks.assemble import AssembleConfig
+from pickysteve.tasks.compat import CompatConfig
+from pickysteve.tasks.execute import ExecuteConfig
+from pickysteve.tasks.floor import FloorConfig
+from pickysteve.tasks.gate import GateConfig
+from pickysteve.tasks.judge import JudgeConfig
+from pickysteve.tasks.knowledge import KnowledgeConfig
+from pickysteve.tasks.log import LogConfig
+from pickysteve.tasks.rerank import RerankConfig
+from pickysteve.tasks.retrieve import RetrieveConfig
+from pickysteve.tasks.route import RouteConfig
+
+__all__ = ["Settings", "built_in_registry", "config_file", "load_settings"]
+
+PREFIX = "PS_"
+DELIMITER = "__"
+NOT_SETTINGS = {"PS_SEAL_KEY"}
+
+
+def config_file() -> Path:
+    """Where the settings file may be."""
+    return user_config_path("pickysteve") / "config.toml"
+
+
+def built_in_registry() -> Path:
+    """The skills that come with PickySteve: beside the code, in a checkout as in a wheel."""
+    from importlib.util import find_spec
+
+    spec = find_spec("pickysteve.registry")
+    origin = spec.origin if spec else None
+    return Path(origin or __file__).resolve().parent / "skills"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Frozen; built once at the entry point and passed down."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter=DELIMITER,
+        frozen=True,
+        extra="forbid",
+        nested_model_default_partial_update=True,
+    )
+
+    registry: Path = Field(default_factory=built_in_registry, description="folder of skills")
+    runs_dir: Path = Field(
+        default_factory=lambda: user_data_path("pickysteve") / "runs", description="run records"
+    )
+    index_dir: Path = Field(
+        default_factory=lambda: user_cache_path("pickysteve") / "index", description="indexes"
+    )
+    exclude: tuple[str, ...] = Field((), description="skills that are never picked")
+    gate: GateConfig = GateConfig()
+    route: RouteConfig = RouteConfig()
+    retrieve: RetrieveConfig = RetrieveConfig()
+    rerank: RerankConfig = RerankConfig()
+    floor: FloorConfig = FloorConfig()
+    knowledge: KnowledgeConfig = KnowledgeConfig()
+    judge: JudgeConfig = JudgeConfig()
+    compat: CompatConfig = CompatConfig()
+    assemble: AssembleConfig = AssembleConfig()
+    execute: ExecuteConfig = ExecuteConfig()
+
+    @property
+    def log(self) -> LogConfig:
+        """The log's config is the runs directory."""
+        return LogConfig(runs_dir=self.runs_dir)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Command line first, then the environment, then the file; no .env of a folder nobody trusts."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+
+
+def load_settings(**given: Any) -> Settings:
+    """Build the settings; raises SettingsInvalid for a name that does not exist or a value that does not fit."""
+    known = set(_names(Settings))
+    for variable in os.environ:
+        name = variable.removeprefix(PREFIX).lower()
+        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS and name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {PREFIX}{close[0].upper()}?" if close else "unset it."
+            raise SettingsInvalid(f"There is no setting {variable}: {hint}")
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsInvalid(f"The setting {name} does not fit ({first['msg']}): correct it.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise SettingsInvalid(
+            f'The settings file "{config_file()}" cannot be read ({error}): correct it.'
+        ) from error
+
+
+def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _names(field.annotation, prefix + name + DELIMITER)

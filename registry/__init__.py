@@ -1,0 +1,1 @@
+"""What a skill is, and the index on disk."""

@@ -1,0 +1,104 @@
+"""Find the skill files of a folder, and read each once, as bytes that are safe to parse."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from pickysteve.errors import RegistryMissing
+from pickysteve.registry.models import Problem
+
+__all__ = ["MAX_FILE_BYTES", "Found", "SourceFile", "discover"]
+
+MAX_FILE_BYTES = 2 * 1024 * 1024
+SKIPPED_FOLDERS = {"node_modules", "__pycache__"}
+EXAMPLES_SUFFIX = "examples.yaml"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A text file of the registry, as it was read."""
+
+    path: str
+    """Relative to the root, with forward slashes."""
+    text: str
+    sha256: str
+
+
+@dataclass
+class Found:
+    """What a walk over the folder gave: sorted by path, so that every run sees the same order."""
+
+    markdown: list[SourceFile] = field(default_factory=list)
+    examples: list[SourceFile] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def discover(root: Path) -> Found:
+    """Read every .md and examples.yaml file under `root`.
+
+    Raises RegistryMissing when `root` is no folder. Files that cannot be used are named in `problems`.
+    """
+    if not root.is_dir():
+        raise RegistryMissing(
+            f'There is no folder "{root}": pass --registry the folder that holds your skills.'
+        )
+    found = Found()
+    for path in _walk(root, found.problems):
+        source = _read(path, root, found.problems)
+        if source is not None:
+            (found.examples if path.name.endswith(EXAMPLES_SUFFIX) else found.markdown).append(source)
+    return found
+
+
+def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
+    real_root = root.resolve()
+
+    def unreadable(error: OSError) -> None:
+        name = Path(error.filename).relative_to(root).as_posix()
+        problems.append(Problem(path=name, reason="cannot be listed", remedy="fix its permissions"))
+
+    for folder, folders, files in os.walk(root, onerror=unreadable):
+        here = Path(folder)
+        kept = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
+        folders[:] = [name for name in kept if not (here / name).is_symlink()]
+        links = [here / name for name in kept if (here / name).is_symlink()]
+        wanted = [here / name for name in sorted(files) if name.endswith((".md", EXAMPLES_SUFFIX))]
+        links += [path for path in wanted if path.is_symlink()]
+        problems.extend(_link_problem(link, root, real_root) for link in links)
+        yield from (path for path in wanted if not path.is_symlink())
+
+
+def _link_problem(link: Path, root: Path, real_root: Path) -> Problem:
+    if link.resolve().is_relative_to(real_root):
+        reason, remedy = "is a symlink inside the folder", "nothing to do: its target is read where it stands"
+        return Problem(path=link.relative_to(root).as_posix(), reason=reason, remedy=remedy, fatal=False)
+    reason, remedy = "is a symlink that leaves the folder", "copy the target here if you trust it"
+    return Problem(path=link.relative_to(root).as_posix(), reason=reason, remedy=remedy)
+
+
+def _read(path: Path, root: Path, problems: list[Problem]) -> SourceFile | None:
+    name = path.relative_to(root).as_posix()
+
+    def refuse(reason: str, remedy: str) -> None:
+        problems.append(Problem(path=name, reason=reason, remedy=remedy))
+
+    try:
+        if not path.is_file():
+            return refuse("is not a regular file", "replace it by a plain file")
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        return refuse(f"cannot be read ({error.strerror})", "fix its permissions")
+    if len(content) > MAX_FILE_BYTES:
+        return refuse("is over 2 MiB", "split it into several files of one skill")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return refuse("is not UTF-8", "save it as UTF-8")
+    if "\0" in text:
+        return refuse("contains NUL bytes", "save it as plain UTF-8 text")
+    return SourceFile(name, text.replace("\r\n", "\n"), sha256(content).hexdigest())

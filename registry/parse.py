@@ -1,0 +1,144 @@
+"""Read a skill file: YAML frontmatter, strictly first, leniently where people's files need it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pickysteve.errors import SkillFormatError
+
+__all__ = ["ExamplesFile", "ParsedSkill", "parse_examples", "parse_skill"]
+
+MAX_FRONTMATTER = 64 * 1024
+MAX_EXAMPLE = 1000
+FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+LENIENT_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$")
+HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+# the reader of a SKILL.md file expects one paragraph, not a novel
+MAX_DESCRIPTION = 2048
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True)
+class ParsedSkill:
+    """The fields of one skill file that PickySteve uses."""
+
+    id: str
+    name: str
+    title: str
+    description: str
+    tags: tuple[str, ...]
+    body: str
+    remark: str = ""
+    """Why the frontmatter had to be read leniently; empty when it is valid YAML."""
+
+
+class ExamplesFile(BaseModel):
+    """examples.yaml: requests that the skill is for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    examples: list[str] = Field(max_length=500)
+    not_for: str = Field("", max_length=2000)
+    origin: str = Field("author", min_length=1, max_length=100)
+
+
+def parse_skill(text: str) -> ParsedSkill:
+    """Split a skill file into its fields; raises SkillFormatError when it holds no text."""
+    match = FRONTMATTER.match(text)
+    fields, remark = _frontmatter(match.group(1)) if match else ({}, "")
+    body = text[match.end() :].strip("\n") if match else text.strip("\n")
+    if not body.strip() and not fields.get("description"):
+        raise SkillFormatError("has neither a body nor a description")
+    name = _scalar(fields.get("name"))
+    heading = HEADING.search(body)
+    title = name or (heading.group(1) if heading else "")
+    description = _scalar(fields.get("description")) or _first_paragraph(body)
+    return ParsedSkill(
+        id=_scalar(fields.get("id")),
+        name=name,
+        title=title[:200],
+        description=description[:MAX_DESCRIPTION],
+        tags=_tags(fields),
+        body=body,
+        remark=remark,
+    )
+
+
+def parse_examples(text: str) -> ExamplesFile:
+    """Read an examples.yaml file; raises SkillFormatError in words that name what is wrong."""
+    try:
+        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+        parsed = ExamplesFile.model_validate(loaded)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise SkillFormatError(f"is not a valid examples file ({_first_line(error)})") from error
+    if any(not example.strip() or len(example) > MAX_EXAMPLE for example in parsed.examples):
+        raise SkillFormatError(f"has an example that is empty or over {MAX_EXAMPLE} characters")
+    return parsed
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(str(part) for part in first['loc']) or 'top level'}: {first['msg']}"
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _frontmatter(block: str) -> tuple[dict[str, Any], str]:
+    if len(block) > MAX_FRONTMATTER:
+        raise SkillFormatError("has frontmatter over 64 KiB")
+    try:
+        loaded = yaml.load(block, Loader=_Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        fields = _lenient(block)
+        if not fields.get("name") and not fields.get("description"):
+            raise SkillFormatError(f"has broken YAML frontmatter ({_first_line(error)})") from error
+        return fields, f"has broken YAML frontmatter, read leniently ({_first_line(error)})"
+    if loaded is None:
+        return {}, ""
+    if not isinstance(loaded, dict):
+        raise SkillFormatError("has frontmatter that is not a mapping")
+    return {str(key): value for key, value in loaded.items()}, ""
+
+
+def _lenient(block: str) -> dict[str, Any]:
+    """Top-level `key: rest of the line`; indented lines continue the value before them."""
+    fields: dict[str, Any] = {}
+    key = ""
+    for line in block.splitlines():
+        if match := LENIENT_LINE.match(line):
+            key, value = match.groups()
+            fields[key] = "" if value in {">", "|", ">-", "|-"} else value.strip().strip("\"'")
+        elif key and line[:1].isspace() and line.strip():
+            fields[key] = f"{fields[key]} {line.strip()}".strip()
+    return fields
+
+
+def _scalar(value: Any) -> str:
+    if value is None or isinstance(value, dict | list):
+        return ""
+    return " ".join(str(value).split())
+
+
+def _tags(fields: dict[str, Any]) -> tuple[str, ...]:
+    metadata = fields.get("metadata")
+    nested = metadata.get("tags") if isinstance(metadata, dict) else None
+    tags: list[str] = []
+    for value in (fields.get("tags"), nested):
+        parts = value if isinstance(value, list) else str(value or "").strip("[]").split(",")
+        tags += [_scalar(part) for part in parts]
+    return tuple(dict.fromkeys(tag[:100] for tag in tags if tag))[:50]
+
+
+def _first_paragraph(body: str) -> str:
+    """The first lines of prose, for files that carry no description."""
+    for block in re.split(r"\n\s*\n", body):
+        prose = " ".join(line for line in block.splitlines() if not line.startswith(("#", "```", "---", "|")))
+        if prose.strip():
+            return " ".join(prose.split())[:300]
+    return ""

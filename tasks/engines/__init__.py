@@ -1,0 +1,1 @@
+"""What a stage drives: indexes, encoders, scanners. No Prefect inside."""

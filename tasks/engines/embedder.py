@@ -1,0 +1,150 @@
+"""Encoders: texts in, unit vectors out. The default runs all-MiniLM-L6-v2 on ONNX Runtime.
+
+Importing sentence-transformers costs 6 s and torch 2 s, so the default's weights are exported once
+(see export.py) and the request path loads only onnxruntime and tokenizers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import file_digest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
+
+from pickysteve.errors import ModelUnavailable
+from pickysteve.seal import operator_seal
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+__all__ = ["MINILM_SHA256", "Embedder", "MiniLM", "minilm_folder"]
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of model.safetensors; the same bytes in two independent packages."""
+EXPORT_VERSION = "1"
+MAX_TOKENS = 256
+BATCH_TOKENS = 4096
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors, so that a dot product is a cosine."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever a vector could."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector a text: float32, (len(texts), dimension)."""
+
+
+def minilm_folder() -> Path:
+    """Where the exported encoder is kept, in the user's cache."""
+    return user_cache_path("pickysteve") / "models" / f"minilm-{MINILM_SHA256[:12]}-v{EXPORT_VERSION}"
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2: mean pooling over at most 256 tokens, normalised (Reimers & Gurevych 2019).
+
+    Made cheaply; the model is exported at its first use on a machine and loaded at its first use in
+    a process.
+    """
+
+    dimension = 384
+    fingerprint = f"minilm-{MINILM_SHA256[:12]}-onnx-v{EXPORT_VERSION}"
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or minilm_folder()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Encode in batches of similar length, so that little is spent on padding."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        if not texts:
+            return vectors
+        encodings = self._tokenizer.encode_batch(list(texts))
+        for batch in _batches([len(encoding.ids) for encoding in encodings]):
+            vectors[batch] = self._run([encodings[row] for row in batch])
+        return vectors
+
+    def _run(self, encodings: Sequence[Any]) -> Vectors:
+        width = max(len(encoding.ids) for encoding in encodings)
+        ids = np.zeros((len(encodings), width), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, encoding in enumerate(encodings):
+            ids[row, : len(encoding.ids)] = encoding.ids
+            mask[row, : len(encoding.ids)] = 1
+        (vectors,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+        return np.asarray(vectors, dtype=np.float32)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self._files / "tokenizer.json"))
+        tokenizer.enable_truncation(max_length=MAX_TOKENS)
+        tokenizer.no_padding()
+        return tokenizer
+
+    @cached_property
+    def _session(self) -> InferenceSession:
+        from onnxruntime import InferenceSession, SessionOptions
+
+        options = SessionOptions()
+        options.log_severity_level = 3
+        return InferenceSession(str(self._files / "model.onnx"), options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _files(self) -> Path:
+        """The folder with the exported files, made if missing and checked against its seal."""
+        manifest = self.folder / "manifest.json"
+        if not manifest.exists():
+            from pickysteve.tasks.engines.export import export_minilm
+
+            export_minilm(self.folder)
+        _check(self.folder, json.loads(manifest.read_bytes()))
+        return self.folder
+
+
+def _batches(lengths: list[int]) -> list[list[int]]:
+    """Rows sorted by length and cut so that no padded batch holds more than BATCH_TOKENS tokens."""
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if not batches or (len(batches[-1]) + 1) * lengths[row] > BATCH_TOKENS:
+            batches.append([])
+        batches[-1].append(row)
+    return batches
+
+
+def seal_files(folder: Path, names: Sequence[str]) -> dict[str, Any]:
+    """The manifest of exported files: their SHA-256, and our seal over them."""
+    digests = {name: _digest(folder / name) for name in names}
+    signature = operator_seal().sign("encoder", json.dumps(digests, sort_keys=True).encode())
+    return {"files": digests, "seal": signature}
+
+
+def _check(folder: Path, manifest: dict[str, Any]) -> None:
+    digests = manifest.get("files", {})
+    content = json.dumps(digests, sort_keys=True).encode()
+    genuine = operator_seal().verifies("encoder", content, str(manifest.get("seal", "")))
+    if not genuine or any(_digest(folder / name) != digest for name, digest in digests.items()):
+        raise ModelUnavailable(
+            f'The exported encoder in "{folder}" is not what was written there: '
+            "delete that folder, and it is exported again."
+        )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,81 @@
+"""Rerankers: how well each unit fits the request, as a calibrated score in [0, 1].
+
+A score measures topical similarity, not correctness: 0.9 says that nine of ten such best matches in
+the calibration data were the skill that its author had in mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickysteve.calibration.fitted import Fitted, Weights
+from pickysteve.calibration.logit import sigmoid
+from pickysteve.tasks.engines.embedder import Embedder
+from pickysteve.tasks.engines.features import TEXT_FEATURES, PairFeatures, pair_features
+from pickysteve.tasks.engines.index import SearchIndex
+from pickysteve.tasks.values import Clause
+
+__all__ = ["Calibration", "EmbeddedReranker", "Reranker", "class_columns"]
+
+Floats = NDArray[Any]
+
+
+class Reranker(Protocol):
+    """Scores every unit for a query; the strong models plug in here."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever a score could."""
+
+    def scores(
+        self, query: str, clauses: Sequence[Clause], index: SearchIndex
+    ) -> tuple[Floats, PairFeatures]:
+        """One score in [0, 1] a unit, and the features behind it."""
+
+
+class Calibration:
+    """The fitted thresholds as a handle."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        self.fitted = fitted
+        self.fingerprint = sha256(fitted.model_dump_json().encode()).hexdigest()
+
+
+class EmbeddedReranker:
+    """A conditional logit over cosines and term coverages; no model beside the encoder.
+
+    Skills with example requests are weighed by other coefficients than skills without; both
+    utilities were fitted in competition, so that they compare within one registry.
+    """
+
+    def __init__(self, encoder: Embedder, calibration: Calibration) -> None:
+        self.encoder = encoder
+        self.fitted = calibration.fitted
+        self.fingerprint = f"embedded:{encoder.fingerprint}:{calibration.fingerprint}"
+
+    def scores(
+        self, query: str, clauses: Sequence[Clause], index: SearchIndex
+    ) -> tuple[Floats, PairFeatures]:
+        """Sigmoid of each unit's utility: the unit against "none of these"."""
+        features = pair_features(query, clauses, index, self.encoder)
+        with_examples = _utility(features, self.fitted.with_examples)
+        without = _utility(features, self.fitted.without_examples)
+        return sigmoid(np.where(features.has_examples, with_examples, without)), features
+
+
+def _utility(features: PairFeatures, weights: Weights) -> Floats:
+    vector = np.array([weights.features.get(name, 0.0) for name in features.names])
+    return np.asarray(features.values @ vector + weights.constant)
+
+
+def class_columns(features: PairFeatures) -> Floats:
+    """Columns for one fit of both weightings: text and constant without examples, then all with them."""
+    has = features.has_examples[:, None].astype(float)
+    text = features.values[:, : len(TEXT_FEATURES)]
+    one = np.ones_like(has)
+    return np.hstack([text * (1 - has), one - has, features.values * has, has])

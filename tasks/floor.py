@@ -1,0 +1,96 @@
+"""Floor: one option a skill, near-duplicates folded, and nothing under the calibrated floor."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from pickysteve.calibration.conformal import prediction_set
+from pickysteve.calibration.logit import shares
+from pickysteve.tasks.engines.index import SearchIndex
+from pickysteve.tasks.engines.reranker import Calibration
+from pickysteve.tasks.stage import StageConfig, stage
+from pickysteve.tasks.values import Candidate, Candidates, Option, Pool
+
+__all__ = ["FloorConfig", "floor", "pool_options"]
+
+
+class FloorConfig(StageConfig):
+    """Knobs of the pool."""
+
+    duplicate_cosine: float = Field(
+        0.97, gt=0, le=1, description="text similarity from which a skill is a copy"
+    )
+    largest_set: int = Field(3, ge=1, le=10, description="skills in the prediction set at most")
+    nearest: int = Field(3, ge=0, description="skills named when nothing clears the floor")
+
+
+def pool_options(
+    ranked: Candidates, index: SearchIndex, calibration: Calibration, config: FloorConfig
+) -> Pool:
+    """Collapse units to skills, drop copies, and keep what clears the floor.
+
+    In a compound request a skill also stays when it clears the parts' floor on one part.
+    """
+    fitted = calibration.fitted
+    options, dropped = _fold_copies(_one_per_skill(ranked.candidates), index, config.duplicate_cosine)
+    kept = [
+        option
+        for option in options
+        if option.score >= fitted.floor or max(option.part_scores, default=0.0) >= fitted.part_floor
+    ]
+    dropped |= {o.skill_id: f"score {o.score:.2f} is under the floor" for o in options if o not in kept}
+    size = prediction_set([option.share for option in kept], fitted.set_share, config.largest_set)
+    return Pool(
+        options=tuple(kept),
+        prediction_set=tuple(option.skill_id for option in kept[:size]),
+        nearest=() if kept else tuple(options[: config.nearest]),
+        floor=fitted.floor,
+        dropped=dropped,
+    )
+
+
+def _one_per_skill(candidates: Sequence[Candidate]) -> list[Option]:
+    """The best unit stands for its skill; shares are taken over all skills that were retrieved."""
+    units: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        units[candidate.skill_id].append(candidate)
+    scores = np.array([members[0].score or 0.0 for members in units.values()])
+    clipped = np.clip(scores, 1e-9, 1 - 1e-9)
+    options = [
+        Option(
+            skill_id=skill_id,
+            unit_ids=tuple(member.unit_id for member in members),
+            score=members[0].score or 0.0,
+            share=round(float(share), 6),
+            part_scores=tuple(max(part) for part in zip(*(m.part_scores for m in members), strict=True)),
+        )
+        for (skill_id, members), share in zip(
+            units.items(), shares(np.log(clipped / (1 - clipped))), strict=True
+        )
+    ]
+    return sorted(options, key=lambda option: (-option.score, option.skill_id))
+
+
+def _fold_copies(
+    options: list[Option], index: SearchIndex, cosine: float
+) -> tuple[list[Option], dict[str, str]]:
+    """Keep the better of two skills that say the same; its copy would only split the vote."""
+    kept: list[Option] = []
+    dropped: dict[str, str] = {}
+    for option in options:
+        vector = index.texts[index.row_of[option.unit_ids[0]]]
+        twin = next(
+            (k for k in kept if float(index.texts[index.row_of[k.unit_ids[0]]] @ vector) >= cosine), None
+        )
+        if twin is None:
+            kept.append(option)
+        else:
+            dropped[option.skill_id] = f"says the same as {twin.skill_id}"
+    return kept, dropped
+
+
+floor = stage("floor", pool_options, cached=True)

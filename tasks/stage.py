@@ -1,0 +1,182 @@
+"""A stage is defined once and runs in two ways: called directly, or as a Prefect task.
+
+The request DAG calls `run(stage, *values, using=handles, config=...)`. `Direct` calls the
+function and times it; `Orchestrated` makes the same call a task run. Both keep the same records.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from pickysteve.registry.models import Value
+from pickysteve.tasks.values import Degradation, StageOutput, StageRecord
+
+if TYPE_CHECKING:
+    from prefect import Task
+
+__all__ = ["Direct", "Handle", "Orchestrated", "Run", "Stage", "StageConfig", "stage"]
+
+Out = TypeVar("Out", bound=Value)
+
+
+class StageConfig(BaseModel):
+    """The knobs of one stage: typed, bounded, frozen; a name that does not exist is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Handle(Protocol):
+    """Something heavy that a stage drives; its fingerprint stands for it in cache keys."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever an answer of the handle could."""
+
+
+@dataclass(frozen=True)
+class Stage(Generic[Out]):
+    """A named pure function with the policies of its task."""
+
+    name: str
+    function: Callable[..., Out]
+    cached: bool
+    retries: int
+    retry_on: tuple[type[Exception], ...]
+    timeout_seconds: float
+
+    @cached_property
+    def source(self) -> str:
+        """SHA-256 of the file that defines the function: a changed helper changes the key."""
+        return sha256(inspect.getsource(inspect.getmodule(self.function)).encode()).hexdigest()  # type: ignore[arg-type]
+
+    def cache_key(self, values: tuple[Value, ...], using: tuple[Handle, ...], config: StageConfig) -> str:
+        """SHA-256 over the canonical JSON of all that decides the output."""
+        parts = {
+            "stage": self.name,
+            "source": self.source,
+            "values": [value.model_dump(mode="json") for value in values],
+            "using": [handle.fingerprint for handle in using],
+            "config": config.model_dump(mode="json"),
+        }
+        return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def call(self, values: tuple[Value, ...], using: tuple[Handle, ...], config: StageConfig) -> Out:
+        """Run the function, again on a fault that may pass, with backoff and jitter."""
+        for attempt in range(self.retries):
+            try:
+                return self.function(*values, *using, config)
+            except self.retry_on:
+                time.sleep(0.2 * 2**attempt * (1 + random.random()))  # noqa: S311
+        return self.function(*values, *using, config)
+
+
+def stage(
+    name: str,
+    function: Callable[..., Out],
+    *,
+    cached: bool,
+    retries: int = 0,
+    retry_on: tuple[type[Exception], ...] = (),
+    timeout_seconds: float = 30,
+) -> Stage[Out]:
+    """Define a stage. The function takes its values, then its handles, then its config."""
+    return Stage(name, function, cached, retries, retry_on, timeout_seconds)
+
+
+class Run(Protocol):
+    """How the DAG runs a stage, and the records that it keeps."""
+
+    records: list[StageRecord]
+    degraded: list[Degradation]
+
+    def __call__(
+        self, stage: Stage[Out], *values: Value, using: tuple[Handle, ...] = (), config: StageConfig
+    ) -> Out:
+        """Run one stage on its values, the heavy things it uses, and its config."""
+
+
+@dataclass
+class Direct:
+    """Runs each stage as a plain call in this process."""
+
+    records: list[StageRecord] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
+
+    def __call__(
+        self, stage: Stage[Out], *values: Value, using: tuple[Handle, ...] = (), config: StageConfig
+    ) -> Out:
+        """Call the stage's function and keep its record."""
+        call = _Call(stage, using, config)
+        output = call(values)
+        self.keep(call, output)
+        return output
+
+    def keep(self, call: _Call[Out], output: Out) -> None:
+        """Record what a stage gave, and whether it fell back."""
+        self.records.append(
+            StageRecord(
+                stage=call.stage.name,
+                milliseconds=round(call.milliseconds, 3),
+                output=output.model_dump(mode="json"),
+                cached=not call.ran,
+            )
+        )
+        if isinstance(output, StageOutput) and output.degraded:
+            self.degraded.append(Degradation(stage=call.stage.name, reason=output.degraded))
+
+
+@dataclass
+class Orchestrated(Direct):
+    """Runs each stage as a task run of the surrounding Prefect flow."""
+
+    def __call__(
+        self, stage: Stage[Out], *values: Value, using: tuple[Handle, ...] = (), config: StageConfig
+    ) -> Out:
+        """Run the stage's task; a result from the cache is marked as such."""
+        from prefect.utilities.annotations import quote
+
+        key = stage.cache_key(values, using, config) if stage.cached else ""
+        call = _Call(stage, using, config, key)
+        output: Out = _task(stage)(values, quote(call))
+        self.keep(call, output)
+        return output
+
+
+@dataclass
+class _Call(Generic[Out]):
+    """One call of a stage, with the parts that Prefect must not look into."""
+
+    stage: Stage[Out]
+    using: tuple[Handle, ...]
+    config: StageConfig
+    key: str = ""
+    ran: bool = False
+    milliseconds: float = 0.0
+
+    def __call__(self, values: tuple[Value, ...]) -> Out:
+        started = time.perf_counter()
+        output = self.stage.call(values, self.using, self.config)
+        self.milliseconds = (time.perf_counter() - started) * 1000
+        self.ran = True
+        return output
+
+
+@cache
+def _task(stage: Stage[Any]) -> Task[..., Any]:
+    """The Prefect task around a stage, made on its first orchestrated use."""
+    from pickysteve.tasks.caching import make_task
+
+    def body(values: tuple[Value, ...], call: Any) -> Any:
+        return call.unquote()(values)
+
+    return make_task(stage.name, body, cached=stage.cached, timeout_seconds=stage.timeout_seconds)

@@ -1,0 +1,197 @@
+"""The values that travel through the request flow, in the order they appear."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pickysteve.registry.models import Value, Verdict
+
+__all__ = [
+    "Bundle",
+    "Candidate",
+    "Candidates",
+    "Clause",
+    "Compatibility",
+    "Degradation",
+    "Execution",
+    "Note",
+    "Notes",
+    "Option",
+    "Pick",
+    "Pool",
+    "Request",
+    "Route",
+    "StageOutput",
+    "StageRecord",
+    "Status",
+    "Trace",
+]
+
+Status = Literal["ok", "no_confident_match", "blocked_request", "blocked_retrieved"]
+Role = Literal["ask", "context", "ruled_out"]
+
+
+class StageOutput(Value):
+    """What a stage returns; it says so itself when the stage fell back."""
+
+    degraded: str = ""
+    """Why the stage fell back to a weaker method; empty when it did not."""
+
+
+class Request(Value):
+    """What somebody asked, with the skills they do not want."""
+
+    text: str
+    exclude: tuple[str, ...] = ()
+
+
+class Clause(Value):
+    """A piece of the request and the part it plays."""
+
+    text: str
+    role: Role
+
+
+class Route(StageOutput):
+    """The request as the searcher and the reranker read it."""
+
+    query: str
+    clauses: tuple[Clause, ...]
+    sub_queries: tuple[str, ...] = ()
+    """Two or three parts of a compound request; empty for a single one."""
+    origin: str = "deterministic"
+
+
+class Candidate(Value):
+    """One retrieved unit with the scores that it collected on the way."""
+
+    unit_id: str
+    skill_id: str
+    bm25: float
+    dense: float
+    """Cosine with the nearest vector of the unit or of its skill's examples."""
+    fused_rank: int
+    verdict: Verdict | None = None
+    score: float | None = None
+    """The reranker's calibrated score in [0, 1]: topical similarity, not correctness."""
+    part_scores: tuple[float, ...] = ()
+    """The same, per sub-query of a compound request."""
+    features: dict[str, float] = Field(default_factory=dict)
+
+
+class Candidates(StageOutput):
+    """Retrieved units, best first, with what the document gate refused of them."""
+
+    candidates: tuple[Candidate, ...]
+    refused: tuple[Candidate, ...] = ()
+    aborted: bool = False
+
+
+class Option(Value):
+    """One skill of the pool: its best unit stands for it."""
+
+    skill_id: str
+    unit_ids: tuple[str, ...]
+    score: float
+    share: float
+    """Its part of the probability mass of pool and "none of these"; the masses sum to 1."""
+    part_scores: tuple[float, ...] = ()
+
+
+class Pool(StageOutput):
+    """The skills that cleared the floor, best first, and how the rest fell."""
+
+    options: tuple[Option, ...]
+    prediction_set: tuple[str, ...] = ()
+    """At most three skills that together reach the calibrated coverage."""
+    nearest: tuple[Option, ...] = ()
+    """The best skills under the floor, for the clarifying question."""
+    floor: float = 0.0
+    dropped: dict[str, str] = Field(default_factory=dict)
+
+
+class Note(Value):
+    """What the registry knows of a skill beside its text."""
+
+    skill_id: str
+    not_for: str = ""
+    confused_with: tuple[str, ...] = ()
+
+
+class Notes(StageOutput):
+    """A note for each skill of the pool that has one."""
+
+    notes: tuple[Note, ...] = ()
+
+
+class Pick(StageOutput):
+    """The judge's decision, in ids and in words."""
+
+    status: Status
+    skills: tuple[str, ...] = ()
+    prediction_set: tuple[str, ...] = ()
+    low_confidence: bool = False
+    ambiguous: bool = False
+    question: str = ""
+    reasons: tuple[str, ...] = ()
+    shortlist: dict[str, str] = Field(default_factory=dict)
+    """For an ambiguous pick: a line for each skill of the prediction set, with what tells it apart."""
+
+
+class Compatibility(StageOutput):
+    """Whether two picked skills may stand together. It flags; it never merges."""
+
+    state: Literal["single", "compatible", "conflict", "unknown"]
+    reason: str = ""
+
+
+class Bundle(StageOutput):
+    """The text to hand over, bounded by a nonce that is new for every call."""
+
+    nonce: str = ""
+    text: str = ""
+
+
+class Execution(StageOutput):
+    """What the executor answered, where one is configured."""
+
+    state: Literal["off", "done", "failed"] = "off"
+    answer: str = ""
+
+
+class Degradation(Value):
+    """A stage that fell back, and why."""
+
+    stage: str
+    reason: str
+
+
+class StageRecord(Value):
+    """One stage as it ran: inputs are the outputs of the stages before it."""
+
+    stage: str
+    milliseconds: float
+    output: dict[str, Any]
+    cached: bool = False
+
+
+class Trace(Value):
+    """Everything about one run, as it is logged and returned."""
+
+    run_id: str
+    flow: str = "request"
+    started_at: str
+    request: Request
+    registry: str
+    fingerprints: dict[str, str]
+    request_verdict: Verdict | None = None
+    candidates: tuple[Candidate, ...] = ()
+    pick: Pick
+    compatibility: Compatibility | None = None
+    bundle: Bundle = Bundle()
+    execution: Execution = Execution()
+    degraded: tuple[Degradation, ...] = ()
+    stages: tuple[StageRecord, ...] = ()
+    milliseconds: float = 0.0
