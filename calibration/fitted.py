@@ -36,10 +36,8 @@ class Fitted(BaseModel):
     with_examples: Weights
     without_examples: Weights
     floor: float = Field(ge=0, le=1, description="best score under which nothing is picked")
-    part_floor: float = Field(ge=0, le=1, description="the same for a part of a compound request")
-    part_lead: float = Field(
-        ge=0, description="how far a part's winner must lead the other part's winner on it"
-    )
+    second: Weights
+    """Utility of reading a request as two jobs, over none: above 0 the pair is picked."""
     set_share: float = Field(ge=0, le=1, description="share from which a skill joins the prediction set")
     sure_score: float = Field(ge=0, le=1, description="score under which a pick is marked low-confidence")
     report: dict[str, float | int | str] = Field(description="figures on the calibrate split, for the reader")

@@ -26,9 +26,9 @@ from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION,
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker, class_columns
 from pickysteve.tasks.gate import GateConfig
-from pickysteve.tasks.judge import part_winners
+from pickysteve.tasks.judge import Pair, half_winners, log_odds
 from pickysteve.tasks.route import RouteConfig, parse_request
-from pickysteve.tasks.values import Request, Route
+from pickysteve.tasks.values import Clause, Request, Route
 
 __all__ = ["Split", "calibrate", "load_split"]
 
@@ -77,13 +77,17 @@ def calibrate(
     """Weights from `fit`, rescaling and thresholds from `held`; the two must not share a skill."""
     if common := fit.index.skills.keys() & held.index.skills.keys():
         raise ValueError(f"The splits share skills: {', '.join(sorted(common))}.")
+    memo = _Memo(encoder)
     progress("reading the fit split")
-    weights = fit_weights([s.choice for s in _scenes(fit, encoder)], L2, free=_constants())
+    fitting = list(_scenes(fit, memo))
+    weights = fit_weights([scene.choice for scene in fitting], L2, free=_constants())
     progress("reading the calibrate split")
-    scenes = list(_scenes(held, encoder))
+    scenes = list(_scenes(held, memo))
     weights = _rescaled(weights, scenes)
     progress("choosing thresholds")
-    return _thresholds(weights, scenes, fit, held, encoder)
+    draft = _draft(weights, fit, held, encoder)
+    second = _second_weights(fitting, draft, memo)
+    return _with_thresholds(draft.model_copy(update={"second": second}), weights, scenes)
 
 
 def _constants() -> tuple[int, int]:
@@ -138,11 +142,9 @@ def _rescaled(weights: Floats, scenes: Sequence[_Scene]) -> Floats:
     return out
 
 
-def _thresholds(
-    weights: Floats, scenes: Sequence[_Scene], fit: Split, held: Split, encoder: Embedder
-) -> Fitted:
+def _draft(weights: Floats, fit: Split, held: Split, encoder: Embedder) -> Fitted:
     split, end = _constants()
-    draft = Fitted(
+    return Fitted(
         encoder=encoder.fingerprint,
         scoring=SCORING_VERSION,
         seed=SEED,
@@ -150,8 +152,15 @@ def _thresholds(
         calibrate_sha256=held.sha256,
         with_examples=_weights(weights[split + 1 : end], weights[end], TEXT_FEATURES + EXAMPLE_FEATURES),
         without_examples=_weights(weights[:split], weights[split], TEXT_FEATURES),
-        floor=0.5, part_floor=0.5, part_lead=1.0, set_share=0.2, sure_score=0.5, report={},
-    )  # fmt: skip
+        second=Weights(features={}, constant=0.0),
+        floor=0.0,
+        set_share=0.0,
+        sure_score=0.0,
+        report={},
+    )
+
+
+def _with_thresholds(draft: Fitted, weights: Floats, scenes: Sequence[_Scene]) -> Fitted:
     utilities = [scene.choice.features @ weights for scene in scenes]
     best = np.array([sigmoid(u).max() for u in utilities])
     single = np.array([len(s.task.gold) == 1 for s in scenes])
@@ -160,29 +169,22 @@ def _thresholds(
     first = np.array([_first_is_right(s, u) for s, u in zip(scenes, utilities, strict=True)])
     floor = youden_floor(best[~nothing], best[nothing])
     set_share = least_share(right[single], COVERAGE)
-    part_floor, part_lead = _compound_thresholds(draft, scenes, encoder, floor)
-    sizes = np.array(
-        [int((_skill_shares(s, u) >= set_share).sum()) for s, u in zip(scenes, utilities, strict=True)]
-    )
+    sizes = [int((_skill_shares(s, u) >= set_share).sum()) for s, u in zip(scenes, utilities, strict=True)]
     report = {
-        "requests": len(held.tasks),
+        "requests": len(scenes) // len(EXAMPLE_SHARES),
         "example_shares": str(EXAMPLE_SHARES),
         "top1": round(float(first[~nothing].mean()), 4),
         "no_match_auroc": round(auroc(best, ~nothing) or 0.0, 4),
         "kept_at_floor": round(float((best[~nothing] >= floor).mean()), 4),
         "no_match_rejected_at_floor": round(float((best[nothing] < floor).mean()), 4),
-        "set_size_uncapped": round(float(np.maximum(sizes[single], 1).mean()), 3),
+        "set_size_uncapped": round(float(np.maximum(sizes, 1)[single].mean()), 3),
     }
-    return draft.model_copy(
-        update={
-            "floor": round(floor, 4),
-            "part_floor": part_floor,
-            "part_lead": part_lead,
-            "set_share": round(set_share, 4),
-            "sure_score": _sure_score(best[~nothing], first[~nothing]),
-            "report": report,
-        }
-    )
+    thresholds = {
+        "floor": round(floor, 4),
+        "set_share": round(set_share, 4),
+        "sure_score": _sure_score(best[~nothing], first[~nothing]),
+    }
+    return draft.model_copy(update={**thresholds, "report": report})
 
 
 def _weights(values: Floats, constant: float, names: Sequence[str]) -> Weights:
@@ -214,34 +216,47 @@ def _sure_score(best: Floats, first: NDArray[np.bool_]) -> float:
     return round(float(best[order][reached[-1]]), 4) if reached.size else 1.0
 
 
-def _compound_thresholds(
-    draft: Fitted, scenes: Sequence[_Scene], encoder: Embedder, floor: float
-) -> tuple[float, float]:
-    """Floor and lead for parts: the pair that settles most requests that could be compound exactly."""
+def _second_weights(scenes: Sequence[_Scene], draft: Fitted, encoder: Embedder) -> Weights:
+    """When a request is two jobs: each pair that a cut offers is right or wrong (a binary logit)."""
     reranker = EmbeddedReranker(encoder, Calibration(draft))
-    cases = []
+    choices = []
     for scene in scenes:
-        if not scene.route.sub_queries:
-            continue
-        scored = [_skill_scores(reranker, part, scene.index) for part in scene.route.sub_queries]
-        cases.append((scene.task, {skill: tuple(part[skill] for part in scored) for skill in scored[0]}))
-    grid = [(f, lead) for f in np.arange(0.1, 0.96, 0.05) for lead in np.arange(0, 3.1, 0.25)]
-
-    def exact(floor_lead: tuple[float, float]) -> int:
-        return sum(_settled(task, scores, *floor_lead) for task, scores in cases)
-
-    best = max(grid, key=lambda pair: (exact(pair), pair[0]))
-    return round(float(best[0]), 2), round(float(best[1]), 2)
+        for pair in _offered_pairs(scene, reranker):
+            right = set(pair.skills) == set(scene.task.gold)
+            if right or len(scene.task.gold) < 2:
+                row = np.array([[*pair.features.values(), 1.0]])
+                choices.append(Choice(row, np.array([0] if right else [], dtype=np.intp)))
+                names = tuple(pair.features)
+    weights = fit_weights(choices, L2, free=(len(names),))
+    return _weights(weights[:-1], weights[-1], names)
 
 
-def _skill_scores(reranker: EmbeddedReranker, part: str, index: SearchIndex) -> dict[str, float]:
-    route = parse_request(Request(text=part), RouteConfig())
-    scores, _ = reranker.scores(part, route.clauses, index)
-    return {skill: float(scores[rows].max()) for skill, rows in index.skill_rows.items()}
+def _offered_pairs(scene: _Scene, reranker: EmbeddedReranker) -> list[Pair]:
+    scores, _ = reranker.scores(scene.route.query, scene.route.clauses, scene.index)
+    whole = _by_skill(scores, scene.index)
+    halves = [_skill_log_odds(reranker, half, scene.index) for half in scene.route.halves]
+    by_skill = {skill: tuple(half[skill] for half in halves) for skill in whole}
+    return half_winners(whole, by_skill, [cut.signalled for cut in scene.route.cuts])
 
 
-def _settled(task: Task, scores: dict[str, tuple[float, ...]], floor: float, lead: float) -> bool:
-    pair = part_winners(scores, floor, lead)
-    if len(task.gold) > 1:
-        return set(pair) == set(task.gold)
-    return not pair
+def _skill_log_odds(reranker: EmbeddedReranker, text: str, index: SearchIndex) -> dict[str, float]:
+    scores, _ = reranker.scores(text, (Clause(text=text, role="ask"),), index)
+    return _by_skill(scores, index)
+
+
+def _by_skill(scores: Floats, index: SearchIndex) -> dict[str, float]:
+    return {skill: log_odds(float(scores[rows].max())) for skill, rows in index.skill_rows.items()}
+
+
+class _Memo:
+    """An encoder that keeps what it has encoded: the same texts come back for every state of the registry."""
+
+    def __init__(self, encoder: Embedder) -> None:
+        self.fingerprint, self.dimension = encoder.fingerprint, encoder.dimension
+        self._encoder = encoder
+        self._known: dict[str, Floats] = {}
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self._encoder.encode(new), strict=True))
+        return np.stack([self._known[text] for text in texts])

@@ -33,14 +33,14 @@ def pool_options(
 ) -> Pool:
     """Collapse units to skills, drop copies, and keep what clears the floor.
 
-    In a compound request a skill also stays when it clears the parts' floor on one part.
+    A skill also stays when it clears the floor on a half that may be a job of its own.
     """
     fitted = calibration.fitted
     options, dropped = _fold_copies(_one_per_skill(ranked.candidates), index, config.duplicate_cosine)
     kept = [
         option
         for option in options
-        if option.score >= fitted.floor or max(option.part_scores, default=0.0) >= fitted.part_floor
+        if max((option.score, *option.part_scores)) >= fitted.floor
     ]
     dropped |= {o.skill_id: f"score {o.score:.2f} is under the floor" for o in options if o not in kept}
     size = prediction_set([option.share for option in kept], fitted.set_share, config.largest_set)

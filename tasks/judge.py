@@ -6,47 +6,73 @@ carries the shortlist, with what tells its skills apart, for whoever asked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
+from pickysteve.calibration.fitted import Weights
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration
 from pickysteve.tasks.stage import StageConfig, stage
 from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
 
-__all__ = ["JudgeConfig", "judge", "judge_pool", "part_winners"]
+__all__ = ["JudgeConfig", "Pair", "half_winners", "judge", "judge_pool", "log_odds"]
 
 
 class JudgeConfig(StageConfig):
     """The deterministic judge has no knobs: its thresholds are calibrated."""
 
 
-def part_winners(scores: Mapping[str, Sequence[float]], floor: float, lead: float) -> tuple[str, ...]:
-    """The two skills of a compound request, or none when it is a single one.
+@dataclass(frozen=True)
+class Pair:
+    """The skills that win the two halves of a cut, with the evidence that these are two jobs."""
 
-    `scores` holds each skill's score on each part. Two parts are two jobs when different skills win
-    them, both clear `floor`, and each leads the other on its own part by `lead` in log-odds.
+    skills: tuple[str, str]
+    cut: int
+    features: dict[str, float]
+
+    def utility(self, weights: Weights) -> float:
+        """Above 0 when the calibration data says that such a pair is meant."""
+        return sum(weights.features[name] * value for name, value in self.features.items()) + weights.constant
+
+
+def half_winners(
+    whole: Mapping[str, float], halves: Mapping[str, Sequence[float]], signalled: Sequence[bool]
+) -> list[Pair]:
+    """One pair for each cut whose halves have different winners.
+
+    `whole` and `halves` hold each skill's log-odds on the request and on both halves of every cut. The
+    evidence is how well the weaker winner fits its half, how far each winner leads the other one on
+    its own half, how well the weaker fits the whole request, and whether the joint says "also".
     """
-    parts = len(next(iter(scores.values()), ()))
-    winners = [max(scores, key=lambda skill, at=at: (scores[skill][at], skill)) for at in range(parts)]
-    strength = [scores[winner][at] for at, winner in enumerate(winners)]
-    for first in np.argsort([-value for value in strength], kind="stable"):
-        for second in range(parts):
-            pair = (winners[first], winners[second])
-            if pair[0] != pair[1] and min(strength[first], strength[second]) >= floor:
-                gaps = (
-                    _log_odds(strength[first]) - _log_odds(scores[pair[1]][first]),
-                    _log_odds(strength[second]) - _log_odds(scores[pair[0]][second]),
-                )
-                if min(gaps) >= lead:
-                    return pair
-    return ()
+    pairs = []
+    for at, signal in enumerate(signalled):
+        first = max(halves, key=lambda skill: (halves[skill][2 * at], skill))
+        second = max(halves, key=lambda skill: (halves[skill][2 * at + 1], skill))
+        if first != second:
+            one, two = halves[first][2 * at : 2 * at + 2], halves[second][2 * at : 2 * at + 2]
+            features = {
+                "weaker": min(one[0], two[1]),
+                "lead": min(one[0] - two[0], two[1] - one[1]),
+                "whole": min(whole[first], whole[second]),
+                "signalled": float(signal),
+            }
+            pairs.append(Pair((first, second), at, features))
+    return pairs
 
 
-def _log_odds(score: float) -> float:
+def _best_pair(pool: Pool, route: Route, weights: Weights) -> Pair | None:
+    whole = {option.skill_id: log_odds(option.score) for option in pool.options}
+    halves = {option.skill_id: [log_odds(part) for part in option.part_scores] for option in pool.options}
+    pairs = half_winners(whole, halves, [cut.signalled for cut in route.cuts]) if pool.options else []
+    best = max(pairs, key=lambda pair: pair.utility(weights), default=None)
+    return best if best and best.utility(weights) > 0 else None
+
+
+def log_odds(score: float) -> float:
+    """ln(score / (1 - score)), kept finite."""
     clipped = min(max(score, 1e-9), 1 - 1e-9)
-    return float(np.log(clipped / (1 - clipped)))
+    return math.log(clipped / (1 - clipped))
 
 
 def judge_pool(
@@ -54,11 +80,7 @@ def judge_pool(
 ) -> Pick:
     """Decide; abstaining with a question is a decision."""
     fitted = calibration.fitted
-    pair = part_winners(
-        {option.skill_id: option.part_scores for option in pool.options if option.part_scores},
-        fitted.part_floor,
-        fitted.part_lead,
-    )
+    pair = _best_pair(pool, route, fitted.second)
     if pair:
         return _compound(pair, route, pool)
     best = next(iter(pool.options), None)
@@ -77,15 +99,13 @@ def judge_pool(
     )
 
 
-def _compound(pair: tuple[str, ...], route: Route, pool: Pool) -> Pick:
-    by_id = {option.skill_id: option for option in pool.options}
-    reasons = []
-    for skill_id in pair:
-        scores = by_id[skill_id].part_scores
-        at = int(np.argmax(scores))
-        reasons.append(f'{skill_id} answers "{_short(route.sub_queries[at])}" (score {scores[at]:.2f})')
-    ordered = sorted(pair, key=lambda skill_id: int(np.argmax(by_id[skill_id].part_scores)))
-    return Pick(status="ok", skills=tuple(ordered), prediction_set=tuple(ordered), reasons=tuple(reasons))
+def _compound(pair: Pair, route: Route, pool: Pool) -> Pick:
+    cut = route.cuts[pair.cut]
+    reasons = [
+        f'{skill} answers "{_short(half)}"' for skill, half in zip(pair.skills, (cut.first, cut.second), strict=True)
+    ]
+    best_first = tuple(option.skill_id for option in pool.options if option.skill_id in pair.skills)
+    return Pick(status="ok", skills=best_first, prediction_set=best_first, reasons=tuple(reasons))
 
 
 def _abstain(pool: Pool) -> Pick:

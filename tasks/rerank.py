@@ -1,22 +1,17 @@
-"""Rerank: score every candidate against the request as it was asked, and each part of a compound one."""
+"""Rerank: score every candidate against the request as it was asked, and each half that it may fall into."""
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Reranker
-from pickysteve.tasks.route import read_clauses
 from pickysteve.tasks.stage import StageConfig, stage
-from pickysteve.tasks.values import Candidates, Route
+from pickysteve.tasks.values import Candidates, Clause, Route
 
 __all__ = ["RerankConfig", "rerank", "score_candidates"]
 
 
 class RerankConfig(StageConfig):
-    """Knobs of reranking."""
-
-    max_part_clauses: int = Field(8, gt=0, description="clauses weighed in a part of a compound request")
+    """The reranker's weights are fitted; there is nothing to set."""
 
 
 def score_candidates(
@@ -24,9 +19,8 @@ def score_candidates(
 ) -> Candidates:
     """The candidates with scores and features, best first; ties fall back to the fused rank."""
     scores, features = reranker.scores(route.query, route.clauses, index)
-    parts = [
-        reranker.scores(part, read_clauses(part, config.max_part_clauses), index)[0]
-        for part in route.sub_queries
+    halves = [
+        reranker.scores(half, (Clause(text=half, role="ask"),), index)[0] for half in route.halves
     ]
     scored = []
     for candidate in gated.candidates:
@@ -34,7 +28,7 @@ def score_candidates(
         values = zip(features.names, features.values[row], strict=True)
         update = {
             "score": round(float(scores[row]), 6),
-            "part_scores": tuple(round(float(part[row]), 6) for part in parts),
+            "part_scores": tuple(round(float(half[row]), 6) for half in halves),
             "features": {name: round(float(value), 4) for name, value in values},
         }
         scored.append(candidate.model_copy(update=update))

@@ -43,12 +43,10 @@ def reciprocal_rank_fusion(scores: Sequence[Floats], k: int) -> Floats:
 def retrieve_candidates(
     request: Request, route: Route, index: SearchIndex, encoder: Embedder, config: RetrieveConfig
 ) -> Candidates:
-    """The units that words or meaning bring up, for the whole request and for each part of it."""
-    queries = [route.query, *route.sub_queries]
-    vectors = encoder.encode(queries)
-    lexical = [index.bm25.coverage(stemmed_terms(query)) for query in queries]
-    dense = [_nearest(vector, index) for vector in vectors]
-    fused = reciprocal_rank_fusion([*lexical, *dense], config.rrf_k)
+    """The units that words or meaning bring up, and words for each half that may be a job of its own."""
+    lexical = [index.bm25.coverage(stemmed_terms(query)) for query in (route.query, *route.halves)]
+    dense = _nearest(encoder.encode([route.query])[0], index)
+    fused = reciprocal_rank_fusion([lexical[0], dense, *lexical[1:]], config.rrf_k)
     wanted = [
         row for row in np.argsort(-fused, kind="stable") if _skill_of(row, index) not in request.exclude
     ]
@@ -57,7 +55,7 @@ def retrieve_candidates(
             unit_id=index.unit_ids[row],
             skill_id=_skill_of(row, index),
             bm25=round(float(lexical[0][row]), 6),
-            dense=round(float(dense[0][row]), 6),
+            dense=round(float(dense[row]), 6),
             fused_rank=rank,
         )
         for rank, row in enumerate(wanted[: config.top_n], start=1)

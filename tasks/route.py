@@ -1,4 +1,4 @@
-"""Route: read the request as a search query, clauses with their roles, and sub-queries.
+"""Route: read the request as a search query, clauses with their roles, and possible halves.
 
 Deterministic: it splits and labels, and adds no word of its own.
 """
@@ -10,9 +10,9 @@ import re
 from pydantic import Field
 
 from pickysteve.tasks.stage import StageConfig, stage
-from pickysteve.tasks.values import Clause, Request, Route
+from pickysteve.tasks.values import Clause, Cut, Request, Route
 
-__all__ = ["RouteConfig", "parse_request", "read_clauses", "route", "split_compound"]
+__all__ = ["RouteConfig", "cut_compound", "parse_request", "read_clauses", "route"]
 
 
 class RouteConfig(StageConfig):
@@ -22,8 +22,8 @@ class RouteConfig(StageConfig):
         4000, gt=0, description="searched part of a long request: its start and end"
     )
     max_clauses: int = Field(24, gt=0, description="clauses weighed one by one")
-    max_sub_queries: int = Field(3, ge=2, le=5, description="parts of a compound request")
-    min_part_words: int = Field(3, gt=0, description="a shorter part is no request of its own")
+    max_cuts: int = Field(3, ge=0, description="places where a request may fall into two jobs")
+    min_half_words: int = Field(2, gt=0, description="a shorter half is no job of its own")
 
 
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s*[;—–\n]+\s*|\s+-{1,2}\s+")
@@ -61,20 +61,25 @@ RULED_OUT = re.compile(
     re.IGNORECASE,
 )
 
-# verbs that open a new job; after a bare "and" only they can start one
-JOB = (
-    r"add|analy[sz]e|audit|build|calculate|check|clean|compare|configure|convert|create|debug|deploy|design"
-    r"|diagnose|draft|edit|estimate|explain|find|fix|generate|give|help|identify|implement|improve|investigate"
-    r"|make|measure|migrate|optimi[sz]e|plan|prepare|profile|propose|recommend|refactor|release|replace|review"
-    r"|rewrite|scan|schedule|set up|setup|show|speed|suggest|summari[sz]e|tell|test|translate|tune|turn"
-    r"|update|upgrade|verify|work out|write"
+# where a request may fall into two jobs, the most telling joints first
+CONNECTIVE = (
+    r"also|then|separately|meanwhile|afterwards|besides|plus|next|additionally|in addition|on top of that"
+    r"|after that|as well as"
 )
-JOIN = re.compile(
-    r"(?:[,;.!?]\s*|\s+)(?:and|then|plus|also|additionally|in addition|besides|after that|afterwards|separately)"
-    r"(?:\s+(?:and|then|also|afterwards|after that|separately))*[,:]?\s+"
-    r"|[.!?;]\s+|\s*\n+\s*(?:[-*]|\d+[.)])?\s*|\s*\(?\b\d[.)]\s+",
-    re.IGNORECASE,
+JOINTS = (
+    re.compile(
+        r"(?<=[.!?;])\s+|\s*\n+\s*(?:[-*]|\d+[.)])?\s*|\s+\(?\d[.)]\s+"
+        rf"|[,;]\s*(?:and\s+)?(?:{CONNECTIVE})\b[,:]?\s*|\s+(?:and\s+)(?:{CONNECTIVE})\s+|\s+(?:plus|as well as)\s+",
+        re.IGNORECASE,
+    ),
+    re.compile(r",\s*(?:and|so|but)\s+", re.IGNORECASE),
+    re.compile(r"\s+(?:and|then|also)\s+|,\s+", re.IGNORECASE),
 )
+OPENING = re.compile(rf"\W*(?:and\s+)?(?:{CONNECTIVE}|and|next)\b", re.IGNORECASE)
+AT_JOINT = re.compile(
+    rf"\b(?:{CONNECTIVE}|second|two things|both|unrelated|another|the other|as well)\b|\b[12]\)", re.IGNORECASE
+)
+EDGE = " ,.;:!?"
 
 
 def read_clauses(text: str, limit: int) -> tuple[Clause, ...]:
@@ -88,13 +93,17 @@ def read_clauses(text: str, limit: int) -> tuple[Clause, ...]:
     return tuple(Clause.model_validate({"text": p, "role": r}) for p, r in zip(parts, roles, strict=True))
 
 
-def split_compound(text: str, config: RouteConfig) -> tuple[str, ...]:
-    """Parts that could be jobs of their own; whether they are is decided by what they retrieve."""
-    parts = [" ".join(part.split()).strip(" ,.;:!?") for part in JOIN.split(text)]
-    parts = [part for part in parts if len(part.split()) >= config.min_part_words]
-    if not 2 <= len(parts) <= config.max_sub_queries:
-        return ()
-    return tuple(parts)
+def cut_compound(text: str, config: RouteConfig) -> tuple[Cut, ...]:
+    """Places where the request may fall into two jobs; whether it does is decided by what the halves match."""
+    cuts: list[Cut] = []
+    for joint in JOINTS:
+        for match in joint.finditer(text):
+            first, second = text[: match.start()].strip(EDGE), text[match.end() :].strip(EDGE)
+            long_enough = min(len(first.split()), len(second.split())) >= config.min_half_words
+            if long_enough and all(abs(len(first) - len(cut.first)) > 3 for cut in cuts):
+                signalled = bool(OPENING.match(second) or AT_JOINT.search(text[len(first) : match.end() + 12]))
+                cuts.append(Cut(first=first, second=second, signalled=signalled))
+    return tuple(cuts[: config.max_cuts])
 
 
 def parse_request(request: Request, config: RouteConfig) -> Route:
@@ -105,7 +114,7 @@ def parse_request(request: Request, config: RouteConfig) -> Route:
     return Route(
         query=query,
         clauses=read_clauses(request.text[-len(query) :] if text else query, config.max_clauses),
-        sub_queries=split_compound(request.text, config) if text else (),
+        cuts=cut_compound(text, config),
     )
 
 

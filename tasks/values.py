@@ -14,6 +14,7 @@ __all__ = [
     "Candidates",
     "Clause",
     "Compatibility",
+    "Cut",
     "Degradation",
     "Execution",
     "Note",
@@ -54,14 +55,27 @@ class Clause(Value):
     role: Role
 
 
+class Cut(Value):
+    """A place where the request may fall into two jobs."""
+
+    first: str
+    second: str
+    signalled: bool
+    """Words such as "also" or "separately" stand at the joint."""
+
+
 class Route(StageOutput):
     """The request as the searcher and the reranker read it."""
 
     query: str
     clauses: tuple[Clause, ...]
-    sub_queries: tuple[str, ...] = ()
-    """Two or three parts of a compound request; empty for a single one."""
+    cuts: tuple[Cut, ...] = ()
     origin: str = "deterministic"
+
+    @property
+    def halves(self) -> tuple[str, ...]:
+        """First and second half of each cut, in order: the sub-queries."""
+        return tuple(half for cut in self.cuts for half in (cut.first, cut.second))
 
 
 class Candidate(Value):
@@ -77,7 +91,7 @@ class Candidate(Value):
     score: float | None = None
     """The reranker's calibrated score in [0, 1]: topical similarity, not correctness."""
     part_scores: tuple[float, ...] = ()
-    """The same, per sub-query of a compound request."""
+    """The same for each half of the route's cuts."""
     features: dict[str, float] = Field(default_factory=dict)
 
 

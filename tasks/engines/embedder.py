@@ -31,6 +31,8 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 EXPORT_VERSION = "1"
 MAX_TOKENS = 256
 BATCH_TOKENS = 4096
+MAX_PADDING = 1.25
+MEMO_TEXTS = 256
 
 Vectors = NDArray[np.float32]
 
@@ -67,9 +69,19 @@ class MiniLM:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or minilm_folder()
+        self._memo: dict[str, Vectors] = {}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Encode in batches of similar length, so that little is spent on padding."""
+        """One unit vector a text. The latest are remembered: stages of one request share texts."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._memo]
+        fresh = dict(zip(new, self._encode(new), strict=True))
+        vectors = [fresh[text] if text in fresh else self._memo[text] for text in texts]
+        if len(new) <= MEMO_TEXTS:
+            kept = list(self._memo.items())[-(MEMO_TEXTS - len(new)) or MEMO_TEXTS :]
+            self._memo = {**dict(kept), **fresh}
+        return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         if not texts:
             return vectors
@@ -118,11 +130,14 @@ class MiniLM:
 
 
 def _batches(lengths: list[int]) -> list[list[int]]:
-    """Rows sorted by length and cut so that no padded batch holds more than BATCH_TOKENS tokens."""
+    """Rows sorted by length and cut so that little of a batch is padding: time grows with padded tokens."""
     batches: list[list[int]] = []
+    shortest = 0
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if not batches or (len(batches[-1]) + 1) * lengths[row] > BATCH_TOKENS:
+        full = not batches or (len(batches[-1]) + 1) * lengths[row] > BATCH_TOKENS
+        if full or lengths[row] > MAX_PADDING * shortest:
             batches.append([])
+            shortest = lengths[row]
         batches[-1].append(row)
     return batches
 
