@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pickysteve.calibration.conformal import least_share
 from pickysteve.calibration.fitted import Fitted, Weights
-from pickysteve.calibration.floor import youden_floor
+from pickysteve.calibration.floor import net_benefit_floor
 from pickysteve.calibration.logit import Choice, fit_rescaling, fit_weights, shares, sigmoid
 from pickysteve.calibration.metrics import auroc
 from pickysteve.flows.ingest import ingest_registry
@@ -167,7 +167,7 @@ def _with_thresholds(draft: Fitted, weights: Floats, scenes: Sequence[_Scene]) -
     nothing = np.array([not s.task.gold for s in scenes])
     right = np.array([_right_share(s, u) for s, u in zip(scenes, utilities, strict=True)])
     first = np.array([_first_is_right(s, u) for s, u in zip(scenes, utilities, strict=True)])
-    floor = youden_floor(best[~nothing], best[nothing])
+    floor = net_benefit_floor(best, first)
     set_share = least_share(right[single], COVERAGE)
     sizes = [int((_skill_shares(s, u) >= set_share).sum()) for s, u in zip(scenes, utilities, strict=True)]
     report = {

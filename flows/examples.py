@@ -10,10 +10,13 @@ from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pickysteve.errors import SkillFormatError
+from pickysteve.flows.settings import Settings
 from pickysteve.registry.catalogue import Catalogue
-from pickysteve.registry.models import Example
+from pickysteve.registry.models import Example, Verdict
+from pickysteve.tasks.engines.defender import Defender
+from pickysteve.tasks.gate import judge_note
 
-__all__ = ["Overlay", "apply_overlay", "overlay_file", "read_overlay", "write_overlay"]
+__all__ = ["Overlay", "add_example", "apply_overlay", "overlay_file", "read_overlay", "remove_example"]
 
 
 class Overlay(BaseModel):
@@ -42,7 +45,7 @@ def read_overlay(registry: Path) -> Overlay:
         raise SkillFormatError(f'"{path}" is damaged: correct it, or delete it to start again.') from error
 
 
-def write_overlay(registry: Path, overlay: Overlay) -> None:
+def _write_overlay(registry: Path, overlay: Overlay) -> None:
     """Replace the user's changes, all or nothing."""
     path = overlay_file(registry)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,3 +63,24 @@ def apply_overlay(registry: Path, catalogue: Catalogue) -> None:
         kept = tuple(e for e in skill.examples if (skill_id, e.text) not in removed)
         if (kept, mine) != (skill.examples, ()):
             catalogue.skills[skill_id] = skill.model_copy(update={"examples": kept + mine})
+
+
+def add_example(settings: Settings, skill_id: str, text: str, origin: str = "user") -> Verdict:
+    """Keep a request as an example of the skill, when the gate allows it; the index follows at ingest."""
+    text = " ".join(text.split())
+    verdict = judge_note(text, Defender(), settings.gate)
+    if verdict.allowed:
+        overlay = read_overlay(settings.registry)
+        example = Example(skill_id=skill_id, text=text, origin=origin)
+        added = tuple(e for e in overlay.added if (e.skill_id, e.text) != (skill_id, text))
+        removed = tuple(e for e in overlay.removed if (e.skill_id, e.text) != (skill_id, text))
+        _write_overlay(settings.registry, Overlay(added=(*added, example), removed=removed))
+    return verdict
+
+
+def remove_example(registry: Path, skill_id: str, text: str) -> None:
+    """Take an example away: an added one is forgotten, one of the registry is passed over from now on."""
+    overlay = read_overlay(registry)
+    added = tuple(e for e in overlay.added if (e.skill_id, e.text) != (skill_id, text))
+    removed = (*overlay.removed, Example(skill_id=skill_id, text=text))
+    _write_overlay(registry, Overlay(added=added, removed=removed))

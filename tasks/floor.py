@@ -37,11 +37,7 @@ def pool_options(
     """
     fitted = calibration.fitted
     options, dropped = _fold_copies(_one_per_skill(ranked.candidates), index, config.duplicate_cosine)
-    kept = [
-        option
-        for option in options
-        if max((option.score, *option.part_scores)) >= fitted.floor
-    ]
+    kept = [option for option in options if max((option.score, *option.part_scores)) >= fitted.floor]
     dropped |= {o.skill_id: f"score {o.score:.2f} is under the floor" for o in options if o not in kept}
     size = prediction_set([option.share for option in kept], fitted.set_share, config.largest_set)
     return Pool(

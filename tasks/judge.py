@@ -64,7 +64,8 @@ def half_winners(
 def _best_pair(pool: Pool, route: Route, weights: Weights) -> Pair | None:
     whole = {option.skill_id: log_odds(option.score) for option in pool.options}
     halves = {option.skill_id: [log_odds(part) for part in option.part_scores] for option in pool.options}
-    pairs = half_winners(whole, halves, [cut.signalled for cut in route.cuts]) if pool.options else []
+    scored = bool(pool.options) and all(halves.values())
+    pairs = half_winners(whole, halves, [cut.signalled for cut in route.cuts]) if scored else []
     best = max(pairs, key=lambda pair: pair.utility(weights), default=None)
     return best if best and best.utility(weights) > 0 else None
 
@@ -102,7 +103,8 @@ def judge_pool(
 def _compound(pair: Pair, route: Route, pool: Pool) -> Pick:
     cut = route.cuts[pair.cut]
     reasons = [
-        f'{skill} answers "{_short(half)}"' for skill, half in zip(pair.skills, (cut.first, cut.second), strict=True)
+        f'{skill} answers "{_short(half)}"'
+        for skill, half in zip(pair.skills, (cut.first, cut.second), strict=True)
     ]
     best_first = tuple(option.skill_id for option in pool.options if option.skill_id in pair.skills)
     return Pick(status="ok", skills=best_first, prediction_set=best_first, reasons=tuple(reasons))

@@ -15,7 +15,7 @@ from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.stage import StageConfig, stage
 from pickysteve.tasks.values import Note, Notes, Pool
 
-__all__ = ["KnowledgeConfig", "knowledge", "not_for_of", "note_confusions"]
+__all__ = ["KnowledgeConfig", "confused_with", "knowledge", "not_for_of", "note_confusions"]
 
 
 class KnowledgeConfig(StageConfig):
@@ -39,7 +39,7 @@ def note_confusions(pool: Pool, index: SearchIndex, config: KnowledgeConfig) -> 
             Note(
                 skill_id=option.skill_id,
                 not_for=not_for_of(option.skill_id, index),
-                confused_with=_confused_with(option.skill_id, index, config),
+                confused_with=confused_with(option.skill_id, index, config),
             )
             for option in pool.options
         )
@@ -56,7 +56,8 @@ def not_for_of(skill_id: str, index: SearchIndex) -> str:
     return " ".join(match.group().split())[:300] if match else ""
 
 
-def _confused_with(skill_id: str, index: SearchIndex, config: KnowledgeConfig) -> tuple[str, ...]:
+def confused_with(skill_id: str, index: SearchIndex, config: KnowledgeConfig) -> tuple[str, ...]:
+    """Skills that this one names, then those near it, nearest first."""
     row = index.skill_rows[skill_id][0]
     nearness = index.heads @ index.heads[row]
     order = [int(at) for at in np.argsort(-nearness, kind="stable") if nearness[at] >= config.confused_cosine]

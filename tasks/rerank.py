@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import NDArray
+from pydantic import Field
+
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Reranker
 from pickysteve.tasks.stage import StageConfig, stage
@@ -11,7 +16,11 @@ __all__ = ["RerankConfig", "rerank", "score_candidates"]
 
 
 class RerankConfig(StageConfig):
-    """The reranker's weights are fitted; there is nothing to set."""
+    """Knobs of reranking."""
+
+    contest: float = Field(
+        0.2, ge=0, le=1, description="score of the second-best skill from which a second job is looked for"
+    )
 
 
 def score_candidates(
@@ -19,9 +28,9 @@ def score_candidates(
 ) -> Candidates:
     """The candidates with scores and features, best first; ties fall back to the fused rank."""
     scores, features = reranker.scores(route.query, route.clauses, index)
-    halves = [
-        reranker.scores(half, (Clause(text=half, role="ask"),), index)[0] for half in route.halves
-    ]
+    halves = []
+    if any(cut.signalled for cut in route.cuts) or _second_best(scores, index) >= config.contest:
+        halves = [reranker.scores(half, (Clause(text=half, role="ask"),), index)[0] for half in route.halves]
     scored = []
     for candidate in gated.candidates:
         row = index.row_of[candidate.unit_id]
@@ -34,6 +43,12 @@ def score_candidates(
         scored.append(candidate.model_copy(update=update))
     ranked = sorted(scored, key=lambda candidate: (-(candidate.score or 0.0), candidate.fused_rank))
     return gated.model_copy(update={"candidates": tuple(ranked)})
+
+
+def _second_best(scores: NDArray[Any], index: SearchIndex) -> float:
+    """The score of the runner-up among skills, 0 when there is none."""
+    best = sorted((float(scores[rows].max()) for rows in index.skill_rows.values()), reverse=True)
+    return best[1] if len(best) > 1 else 0.0
 
 
 rerank = stage("rerank", score_candidates, cached=True)

@@ -77,7 +77,8 @@ JOINTS = (
 )
 OPENING = re.compile(rf"\W*(?:and\s+)?(?:{CONNECTIVE}|and|next)\b", re.IGNORECASE)
 AT_JOINT = re.compile(
-    rf"\b(?:{CONNECTIVE}|second|two things|both|unrelated|another|the other|as well)\b|\b[12]\)", re.IGNORECASE
+    rf"\b(?:{CONNECTIVE}|second|two things|both|unrelated|another|the other|as well)\b|\b[12]\)",
+    re.IGNORECASE,
 )
 EDGE = " ,.;:!?"
 
@@ -101,7 +102,9 @@ def cut_compound(text: str, config: RouteConfig) -> tuple[Cut, ...]:
             first, second = text[: match.start()].strip(EDGE), text[match.end() :].strip(EDGE)
             long_enough = min(len(first.split()), len(second.split())) >= config.min_half_words
             if long_enough and all(abs(len(first) - len(cut.first)) > 3 for cut in cuts):
-                signalled = bool(OPENING.match(second) or AT_JOINT.search(text[len(first) : match.end() + 12]))
+                signalled = bool(
+                    OPENING.match(second) or AT_JOINT.search(text[len(first) : match.end() + 12])
+                )
                 cuts.append(Cut(first=first, second=second, signalled=signalled))
     return tuple(cuts[: config.max_cuts])
 

@@ -177,6 +177,6 @@ def _task(stage: Stage[Any]) -> Task[..., Any]:
     from pickysteve.tasks.caching import make_task
 
     def body(values: tuple[Value, ...], call: Any) -> Any:
-        return call.unquote()(values)
+        return call(values)
 
     return make_task(stage.name, body, cached=stage.cached, timeout_seconds=stage.timeout_seconds)

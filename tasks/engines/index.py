@@ -49,13 +49,13 @@ class SearchIndex:
         return self.data.skills
 
     def unit(self, unit_id: str) -> Unit:
-        """The unit, marked stale when its file changed or vanished since it was indexed."""
-        unit = self.data.units[unit_id]
-        return unit.model_copy(update={"stale": True}) if self._is_stale(unit) else unit
+        """The unit as it was indexed."""
+        return self.data.units[unit_id]
 
     def units_of(self, skill_id: str) -> tuple[Unit, ...]:
-        """The units of a skill, the main one first."""
-        return tuple(self.unit(unit_id) for unit_id in self.data.skills[skill_id].unit_ids)
+        """The units of a skill, the main one first; stale where the file changed or vanished since."""
+        units = (self.unit(unit_id) for unit_id in self.data.skills[skill_id].unit_ids)
+        return tuple(unit.model_copy(update={"stale": self._is_stale(unit)}) for unit in units)
 
     def verdict_of(self, unit_id: str) -> Verdict | None:
         """What the gate said of the unit's text at ingest."""

@@ -1,0 +1,155 @@
+"""The command line: `pickysteve "REQUEST"` and the commands around it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pickysteve.connectors import cli_eval, cli_runs, cli_skills
+from pickysteve.connectors.render import error_console, explain_table, pick_json, progress_bar, show_pick
+from pickysteve.errors import PickyError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="pickysteve",
+    help="Pick the one skill that a request needs, scanned and bounded, or say that none fits.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+cli_skills.register(app)
+cli_runs.register(app)
+cli_eval.register(app)
+
+RegistryOption = Annotated[
+    Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
+]
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(version_of("pickysteve"))
+        raise typer.Exit
+
+
+@app.command("pick")
+@app.command("run", hidden=True)
+def pick(
+    request: Annotated[str, typer.Argument(help='What you need, in words; "-" reads standard input.')],
+    registry: RegistryOption = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="A skill never to pick; repeatable.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    bundle: Annotated[bool, typer.Option("--bundle", help="Print only the bounded bundle.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show why, and why not the runners-up.")] = False,
+    no_exec: Annotated[bool, typer.Option("--no-exec", help="Do not hand the bundle to a model.")] = False,
+    orchestrated: Annotated[
+        bool, typer.Option("--orchestrated", help="Run each stage as a task run on the Prefect server.")
+    ] = False,
+) -> None:
+    """Pick the skill that a request needs. Exit code 0: a pick or an abstention; 3: blocked."""
+    # nothing is executed in the embedded profile, with or without the flag
+    del no_exec
+    trace, engines = _pick(request, registry, exclude or [], orchestrated=orchestrated)
+    console = Console(highlight=False)
+    if as_json:
+        typer.echo(json.dumps(pick_json(trace), ensure_ascii=False, indent=1))
+    elif bundle:
+        typer.echo(trace.bundle.text)
+    else:
+        show_pick(trace, console)
+    if explain and not as_json and not bundle:
+        has_examples = {skill_id: bool(skill.examples) for skill_id, skill in engines.index.skills.items()}
+        console.print(explain_table(trace, engines.calibration.fitted, has_examples))
+    if trace.pick.status.startswith("blocked"):
+        raise typer.Exit(3)
+
+
+def _pick(request: str, registry: Path | None, exclude: list[str], *, orchestrated: bool) -> tuple[Any, Any]:
+    from pickysteve.flows.asking import check_skill, read_request
+    from pickysteve.flows.dag import pick_context
+    from pickysteve.flows.engines import open_engines
+    from pickysteve.flows.settings import load_settings
+    from pickysteve.tasks.stage import Direct
+
+    settings = load_settings(registry=registry)
+    text = sys.stdin.read() if request == "-" else request
+    asked = read_request(text, (*settings.exclude, *exclude), settings.gate)
+    with progress_bar("reading the registry for the first time") as progress:
+        engines = open_engines(settings, progress)
+    for skill in exclude:
+        check_skill(skill, engines.index.skills)
+    if orchestrated:
+        from pickysteve.flows.request import pick_orchestrated
+
+        return pick_orchestrated(asked, settings), engines
+    return pick_context(asked, engines, settings, Direct()), engines
+
+
+@app.command("ingest")
+def ingest(
+    folder: Annotated[Path, typer.Argument(help="Folder of skills.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first problem; write nothing.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Keep nothing of the old index.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Read a folder of skills into its index; only what changed is scanned and encoded again."""
+    from pickysteve.flows.engines import index_folder
+    from pickysteve.flows.engines import ingest as ingest_into_index
+    from pickysteve.flows.settings import load_settings
+
+    settings = load_settings(registry=folder)
+    with progress_bar("ingest") as progress:
+        done = ingest_into_index(settings, strict=strict, fresh=fresh, progress=progress)
+    review = sum(verdict.risk == "review" for verdict in done.data.verdicts.values())
+    report = {
+        "index": str(index_folder(settings)),
+        "skills": len(done.data.skills),
+        "units": len(done.data.units),
+        "examples": sum(len(skill.examples) for skill in done.data.skills.values()),
+        "scanned": done.scanned,
+        "encoded": done.encoded,
+        "for_review": review,
+        "problems": [problem.model_dump() for problem in done.data.problems],
+    }
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=1))
+        return
+    for problem in done.data.problems:
+        error_console().print(
+            f"{'left out' if problem.fatal else 'remark'}: {problem}", markup=False, soft_wrap=True
+        )
+    typer.echo(
+        f"{report['skills']} skills in {report['units']} files with {report['examples']} examples; "
+        f"{done.scanned} texts scanned, {done.encoded} encoded, the rest was known; {review} to review.\n"
+        f"index: {report['index']}"
+    )
+
+
+COMMANDS = {"pick", "run", "ingest", "skills", "runs", "eval", "calibrate"}
+
+
+def main() -> None:
+    """Entry point: a first word that is no command is a request."""
+    arguments = sys.argv[1:]
+    words = [word for word in arguments if not word.startswith("-")]
+    top_level = not words and any(word in {"--help", "--version"} for word in arguments)
+    if arguments and not top_level and (not words or words[0] not in COMMANDS):
+        arguments = ["pick", *arguments]
+    try:
+        app(arguments, standalone_mode=True)
+    except PickyError as error:
+        error_console().print(f"pickysteve: {error}", markup=False, soft_wrap=True)
+        raise SystemExit(error.exit_code) from None

@@ -1,0 +1,178 @@
+"""What people see: tables and short sentences on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pickysteve.calibration.fitted import Fitted
+from pickysteve.calibration.metrics import Mean, Proportion, Summary
+from pickysteve.tasks.values import Candidate, Trace
+
+__all__ = ["error_console", "explain_table", "pick_json", "progress_bar", "show_evaluation", "show_pick"]
+
+GROUPS = {
+    "meaning": ("text", "head.z", "text.z", "passages.z", "asked_passages.z"),
+    "words": ("bm25", "bm25.z", "asked_bm25.z"),
+    "examples": ("examples", "centroid", "examples.z", "centroid.z", "examples_bm25.z"),
+}
+
+
+def error_console() -> Console:
+    """Progress and remarks go to standard error, so that output can be piped."""
+    return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Any]:
+    """A bar on standard error, gone when it is done; yields progress(phase, done, total)."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=error_console(), transient=True)
+    tasks: dict[str, Any] = {}
+
+    def progress(phase: str, done: int, total: int) -> None:
+        if phase not in tasks:
+            bar.start()
+            tasks[phase] = bar.add_task(f"{title}: {phase}", total=total)
+        bar.update(tasks[phase], completed=done, total=total)
+
+    try:
+        yield progress
+    finally:
+        if tasks:
+            bar.stop()
+
+
+def pick_json(trace: Trace) -> dict[str, Any]:
+    """The stable form for programs."""
+    pick = trace.pick
+    return {
+        "status": pick.status,
+        "picks": list(pick.skills),
+        "low_confidence": pick.low_confidence,
+        "ambiguous": pick.ambiguous,
+        "prediction_set": list(pick.prediction_set),
+        "question": pick.question,
+        "bundle": trace.bundle.text,
+        "candidates": [_candidate_json(candidate) for candidate in trace.candidates],
+        "degraded": [degradation.model_dump() for degradation in trace.degraded],
+        "run_id": trace.run_id,
+        "milliseconds": trace.milliseconds,
+        "reasons": list(pick.reasons),
+        "shortlist": pick.shortlist,
+        "compatibility": trace.compatibility.model_dump() if trace.compatibility else None,
+    }
+
+
+def _candidate_json(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "skill": candidate.skill_id,
+        "unit": candidate.unit_id,
+        "score": candidate.score,
+        "bm25": candidate.bm25,
+        "dense": candidate.dense,
+        "fused_rank": candidate.fused_rank,
+        "gate": candidate.verdict.risk if candidate.verdict else None,
+    }
+
+
+def show_pick(trace: Trace, console: Console) -> None:
+    """The decision in words. Text from skills is escaped: it is data here as everywhere."""
+    pick = trace.pick
+    if pick.status == "ok":
+        marks = " ".join(mark for mark in ("ambiguous", "low_confidence") if getattr(pick, mark))
+        console.print(
+            f"[bold green]{escape(' + '.join(pick.skills))}[/]  [yellow]{marks.replace('_', ' ')}[/]"
+        )
+    elif pick.status == "no_confident_match":
+        console.print("[bold yellow]no confident match[/]")
+    else:
+        console.print(f"[bold red]{pick.status.replace('_', ' ')}[/]")
+    for reason in pick.reasons:
+        console.print(f"  {escape(reason)}")
+    if pick.question:
+        console.print(f"[cyan]{escape(pick.question)}[/]")
+    for skill_id, line in pick.shortlist.items():
+        console.print(f"  [bold]{escape(skill_id)}[/]  {escape(line)}")
+    size = (
+        f", bundle of {len(trace.bundle.text):,} characters (--bundle prints it)" if trace.bundle.text else ""
+    )
+    console.print(f"[dim]{trace.milliseconds:.0f} ms, run {trace.run_id}{size}[/]")
+
+
+def explain_table(trace: Trace, fitted: Fitted, has_examples: dict[str, bool], rows: int = 5) -> Table:
+    """Why this skill and not the runners-up: what each kind of evidence adds to the log-odds."""
+    table = Table(title="evidence in log-odds; scores measure topical similarity, not correctness")
+    for name in ("skill", "score", *GROUPS, "constant", "gate"):
+        table.add_column(name, justify="left" if name in {"skill", "gate"} else "right")
+    for candidate in trace.candidates[:rows]:
+        weights = fitted.with_examples if has_examples.get(candidate.skill_id) else fitted.without_examples
+        parts = [
+            sum(weights.features.get(name, 0.0) * candidate.features.get(name, 0.0) for name in names)
+            for names in GROUPS.values()
+        ]
+        table.add_row(
+            escape(candidate.unit_id),
+            f"{candidate.score or 0:.2f}",
+            *(f"{part:+.1f}" for part in parts),
+            f"{weights.constant:+.1f}",
+            candidate.verdict.risk if candidate.verdict else "",
+        )
+    return table
+
+
+def show_evaluation(ours: Summary, bm25: Summary, console: Console) -> None:
+    """Every figure with its n and 95 % interval, plain BM25 beside it."""
+    table = Table(title=f"{ours.n} tasks; 95 % intervals")
+    for name in ("figure", "PickySteve", "plain BM25"):
+        table.add_column(name, justify="left" if name == "figure" else "right")
+    names = {
+        "top1_picked": "top-1, picked (an abstention is a miss)",
+        "top1_ranked": "top-1, ranked first",
+        "recall_at_5": "recall@5",
+        "mrr": "MRR",
+        "compound_exact": "compound, exact set",
+        "compound_f1": "compound, F1",
+        "no_match_rejection": "no-match rejected",
+        "no_match_auroc": "no-match AUROC",
+        "coverage_at_5_risk": "coverage at 5 % wrong",
+        "trap_leak": "trap picked first",
+        "set_coverage": "right skill in the prediction set",
+        "set_size": "mean prediction set",
+        "ambiguous": "ambiguous",
+        "blocked": "blocked by the gate",
+        "p50_milliseconds": "p50 ms",
+        "p95_milliseconds": "p95 ms",
+    }
+    own_only = {"set_coverage", "set_size", "ambiguous", "blocked", "no_match_rejection", "compound_exact"}
+    for name, label in names.items():
+        beside = "" if name in own_only | {"compound_f1"} else _figure(getattr(bm25, name))
+        table.add_row(label, _figure(getattr(ours, name)), beside)
+    console.print(table)
+
+
+def _figure(value: Proportion | Mean | float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, Proportion):
+        return f"{value.successes}/{value.n} = {value.value:.1%} [{value.low:.1%}, {value.high:.1%}]"
+    if isinstance(value, Mean):
+        return f"{value.value:.3f} (n={value.n}) [{value.low:.3f}, {value.high:.3f}]"
+    return f"{value:.3f}" if value < 1.5 else f"{value:.1f}"
+
+
+def rows_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A plain table of escaped cells."""
+    table = Table(title=title)
+    for at, column in enumerate(columns):
+        table.add_column(column, no_wrap=at == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    return table

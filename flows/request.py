@@ -1,0 +1,135 @@
+"""The request flow on Prefect: each stage a task run, the outcome the state's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from prefect import Flow, flow
+from prefect.artifacts import create_table_artifact
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.context import SyncClientContext
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_CLIENT_MAX_RETRIES,
+    PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED,
+    PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+    PREFECT_LOGGING_TO_API_ENABLED,
+    PREFECT_SERVER_ALLOW_EPHEMERAL_MODE,
+    temporary_settings,
+)
+from prefect.states import Completed, State
+
+from pickysteve.errors import ServerMissing
+from pickysteve.flows.asking import read_request
+from pickysteve.flows.dag import Engines, pick_context
+from pickysteve.flows.engines import open_engines
+from pickysteve.flows.settings import Settings, load_settings
+from pickysteve.tasks.stage import Orchestrated
+from pickysteve.tasks.values import Request, Trace
+
+__all__ = ["make_request_flow", "orchestrated_session", "pick_orchestrated", "request_flow"]
+
+STATE_NAMES = {
+    "ok": "Picked",
+    "no_confident_match": "NoConfidentMatch",
+    "blocked_request": "BlockedRequest",
+    "blocked_retrieved": "BlockedRetrieved",
+}
+
+
+@lru_cache(maxsize=4)
+def _engines(settings: Settings) -> Engines:
+    return open_engines(settings)
+
+
+def make_request_flow(keep: Callable[[Trace], None] = lambda trace: None) -> Flow[..., Any]:
+    """The flow; `keep` gets the trace inside the run, so that losing Prefect never loses an answer."""
+
+    @flow(name="request", flow_run_name="{request_sha256}", persist_result=False, validate_parameters=False)
+    def request(
+        request: str, registry: str | None = None, exclude: list[str] | None = None, request_sha256: str = ""
+    ) -> State[Any]:
+        """Pick the context for one request."""
+        settings = load_settings(registry=Path(registry) if registry else None)
+        asked = read_request(request, (*settings.exclude, *(exclude or ())), settings.gate)
+        trace = pick_context(asked, _engines(settings), settings, Orchestrated())
+        keep(trace)
+        _publish_candidates(trace)
+        return Completed(name=STATE_NAMES[trace.pick.status], message=_summary(trace), data=trace.run_id)
+
+    return request
+
+
+request_flow = make_request_flow()
+
+
+@contextmanager
+def orchestrated_session() -> Iterator[SyncPrefectClient]:
+    """Talk to the standing server with what a request can afford; raises ServerMissing at once.
+
+    Heartbeats make every sync flow wait up to a second at its end, each run would build a client of
+    its own, and an ephemeral server takes 15 s to start: none of that here.
+    """
+    changes = {
+        PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+        PREFECT_LOGGING_TO_API_ENABLED: False,
+        PREFECT_CLIENT_MAX_RETRIES: 1,
+        PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED: False,
+    }
+    with temporary_settings(changes):
+        url = PREFECT_API_URL.value()
+        remedy = 'run "prefect server start" and set PREFECT_API_URL=http://127.0.0.1:4200/api'
+        if not url:
+            raise ServerMissing(f"An orchestrated run needs a standing Prefect server: {remedy}.")
+        with SyncClientContext(), get_client(sync_client=True) as client:
+            if client.api_healthcheck() is not None:
+                raise ServerMissing(f"No Prefect server answers at {url}: {remedy}.")
+            yield client
+
+
+def pick_orchestrated(request: Request, settings: Settings) -> Trace:
+    """Run one request as a flow run on the standing server."""
+    traces: list[Trace] = []
+    run = make_request_flow(traces.append)
+    with orchestrated_session():
+        # a user's mistake is told before a run exists that would end as a failure
+        _engines(settings)
+        run(
+            request.text,
+            registry=str(settings.registry),
+            exclude=list(request.exclude),
+            request_sha256=sha256(request.text.encode()).hexdigest()[:12],
+            return_state=True,
+        ).result()
+    return traces[0]
+
+
+def _summary(trace: Trace) -> str:
+    pick = trace.pick
+    marks = [name for name in ("ambiguous", "low_confidence") if getattr(pick, name)]
+    return ", ".join([*(pick.skills or ("none",)), *marks])
+
+
+def _publish_candidates(trace: Trace) -> None:
+    """The candidates as a table: ids and numbers, no text that a page would render."""
+    picked = set(trace.pick.skills)
+    rows = [
+        {
+            "skill": candidate.skill_id,
+            "unit": candidate.unit_id,
+            "score": candidate.score,
+            "bm25": candidate.bm25,
+            "cosine": candidate.dense,
+            "fused rank": candidate.fused_rank,
+            "gate": candidate.verdict.risk if candidate.verdict else "",
+            "picked": candidate.skill_id in picked,
+        }
+        for candidate in trace.candidates
+    ]
+    create_table_artifact(key="candidates", table=rows, description=f"Candidates of run {trace.run_id}")
