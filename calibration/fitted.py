@@ -16,7 +16,7 @@ EMBEDDED = Path(__file__).parent / "embedded.json"
 class Weights(BaseModel):
     """A linear utility: one weight a feature, and a constant."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     features: dict[str, float]
     constant: float
@@ -51,7 +51,7 @@ def read_fitted(path: Path, *, encoder: str, scoring: str) -> Fitted:
         raise CalibrationMismatch(f'"{path}" cannot be read: run "pickysteve calibrate".') from error
     if (fitted.encoder, fitted.scoring) != (encoder, scoring):
         raise CalibrationMismatch(
-            f"{path.name} was fitted for {fitted.encoder} and scoring {fitted.scoring}, not for {encoder} and "
-            f'scoring {scoring}: run "pickysteve calibrate".'
+            f"{path.name} was fitted for {fitted.encoder} and scoring {fitted.scoring}, not for {encoder} "
+            f'and scoring {scoring}: run "pickysteve calibrate".'
         )
     return fitted

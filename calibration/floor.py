@@ -18,9 +18,12 @@ def net_benefit_floor(scores: NDArray[Any], right: NDArray[np.bool_]) -> float:
     no request sits on it; 1.0 when not picking at all is best.
     """
     order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
     net = np.cumsum(np.where(right[order], 1, -1))
+    # equal scores are picked together: only the last of them can be the lowest pick
+    net[:-1][ranked[1:] == ranked[:-1]] = 0
     best = int(np.argmax(net))
     if net[best] <= 0:
         return 1.0
-    below = scores[order[best + 1]] if best + 1 < len(order) else 0.0
-    return float((scores[order[best]] + below) / 2)
+    below = ranked[best + 1] if best + 1 < len(ranked) else 0.0
+    return float((ranked[best] + below) / 2)

@@ -45,8 +45,8 @@ def fit_weights(choices: Sequence[Choice], l2: float, free: Sequence[int]) -> Fl
     The columns in `free`, the constants, are not penalised; a feature that never varies keeps weight 0.
     Returns one weight a column.
     """
-    spread = np.vstack([choice.features for choice in choices]).std(axis=0)
-    scale = np.where(spread > 0, spread, 1.0)
+    rows = np.vstack([choice.features for choice in choices])
+    scale = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), np.inf)
     scale[list(free)] = 1.0
     penalty = np.full(len(scale), l2)
     penalty[list(free)] = 0.0

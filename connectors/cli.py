@@ -92,7 +92,7 @@ def _pick(request: str, registry: Path | None, exclude: list[str], *, orchestrat
     if orchestrated:
         from pickysteve.flows.request import pick_orchestrated
 
-        return pick_orchestrated(asked, settings), engines
+        return pick_orchestrated(asked, engines, settings), engines
     return pick_context(asked, engines, settings, Direct()), engines
 
 

@@ -14,7 +14,11 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
+from pickysteve.errors import SettingsInvalid
+
 __all__ = ["Seal", "operator_seal"]
+
+KEY_BYTES = 32
 
 
 class Seal:
@@ -29,15 +33,32 @@ class Seal:
 
     def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
         """Whether the signature is ours, compared in constant time."""
-        return hmac.compare_digest(self.sign(purpose, content).encode(), signature.encode())
+        return hmac.compare_digest(self.sign(purpose, content).encode(), signature.encode(errors="replace"))
 
 
 @cache
 def operator_seal() -> Seal:
-    """The seal of this account; PS_SEAL_KEY (hex) shares one between machines."""
+    """The seal of this account; PS_SEAL_KEY (hex) shares one between machines.
+
+    Raises SettingsInvalid for a key that is not hex, or shorter than 32 bytes.
+    """
     if shared := os.environ.get("PS_SEAL_KEY"):
-        return Seal(bytes.fromhex(shared))
-    return Seal(_account_key(user_data_path("pickysteve") / "seal.key"))
+        return Seal(_shared_key(shared))
+    path = user_data_path("pickysteve") / "seal.key"
+    key = _account_key(path)
+    if len(key) < KEY_BYTES:
+        raise SettingsInvalid(f'"{path}" is no key: delete it, and a new one is made.')
+    return Seal(key)
+
+
+def _shared_key(text: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) < KEY_BYTES:
+        raise SettingsInvalid(f"PS_SEAL_KEY is no key: set it to {2 * KEY_BYTES} hex digits, or unset it.")
+    return key
 
 
 def _account_key(path: Path) -> bytes:
@@ -47,7 +68,7 @@ def _account_key(path: Path) -> bytes:
     if not path.exists():
         descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
+            file.write(secrets.token_bytes(KEY_BYTES))
         try:
             os.link(draft, path)
         except FileExistsError:

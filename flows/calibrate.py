@@ -26,11 +26,11 @@ from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION,
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker, class_columns
 from pickysteve.tasks.gate import GateConfig
-from pickysteve.tasks.judge import Pair, half_winners, log_odds
+from pickysteve.tasks.judge import PAIR_FEATURES, Pair, half_winners, log_odds
 from pickysteve.tasks.route import RouteConfig, parse_request
 from pickysteve.tasks.values import Clause, Request, Route
 
-__all__ = ["Split", "calibrate", "load_split"]
+__all__ = ["Split", "calibrate", "load_split", "split_digest"]
 
 L2 = 0.03
 COVERAGE = 0.9
@@ -66,9 +66,14 @@ def load_split(folder: Path, encoder: Embedder, defender: Defender) -> Split:
         done = ingest_registry(
             folder / "skills", Path(scratch), encoder=encoder, defender=defender, config=GateConfig()
         )
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    digest = sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-    return Split(done.data, read_suite(folder / "suite.jsonl"), digest)
+    return Split(done.data, read_suite(folder / "suite.jsonl"), split_digest(folder))
+
+
+def split_digest(folder: Path) -> str:
+    """SHA-256 over a split's suite, skills and examples, by path."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    kept = [name for name in names if not name.endswith("PROVENANCE.md")]
+    return sha256(b"".join(name.encode() + b"\0" + (folder / name).read_bytes() for name in kept)).hexdigest()
 
 
 def calibrate(
@@ -152,7 +157,7 @@ def _draft(weights: Floats, fit: Split, held: Split, encoder: Embedder) -> Fitte
         calibrate_sha256=held.sha256,
         with_examples=_weights(weights[split + 1 : end], weights[end], TEXT_FEATURES + EXAMPLE_FEATURES),
         without_examples=_weights(weights[:split], weights[split], TEXT_FEATURES),
-        second=Weights(features={}, constant=0.0),
+        second=Weights(features=dict.fromkeys(PAIR_FEATURES, 0.0), constant=-1.0),
         floor=0.0,
         set_share=0.0,
         sure_score=0.0,
@@ -226,9 +231,11 @@ def _second_weights(scenes: Sequence[_Scene], draft: Fitted, encoder: Embedder) 
             if right or len(scene.task.gold) < 2:
                 row = np.array([[*pair.features.values(), 1.0]])
                 choices.append(Choice(row, np.array([0] if right else [], dtype=np.intp)))
-                names = tuple(pair.features)
-    weights = fit_weights(choices, L2, free=(len(names),))
-    return _weights(weights[:-1], weights[-1], names)
+    if not any(choice.right.size for choice in choices):
+        # no compound request to learn from: none is ever read as two jobs
+        return Weights(features=dict.fromkeys(PAIR_FEATURES, 0.0), constant=-1.0)
+    weights = fit_weights(choices, L2, free=(len(PAIR_FEATURES),))
+    return _weights(weights[:-1], weights[-1], PAIR_FEATURES)
 
 
 def _offered_pairs(scene: _Scene, reranker: EmbeddedReranker) -> list[Pair]:

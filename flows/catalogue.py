@@ -32,7 +32,7 @@ def skill_records(index: SearchIndex) -> list[dict[str, Any]]:
 def skill_record(skill_id: str, index: SearchIndex) -> dict[str, Any]:
     """Everything about one skill but its body."""
     skill = index.skills[skill_id]
-    units = index.units_of(skill_id)
+    units = index.units_of(skill_id, refused=True)
     return {
         "id": skill_id,
         "title": skill.title,

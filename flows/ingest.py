@@ -23,7 +23,7 @@ from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.index import text_digest
 from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_note
 
-__all__ = ["Ingested", "Progress", "ingest_registry"]
+__all__ = ["Ingested", "Progress", "ingest_registry", "quiet"]
 
 Progress = Callable[[str, int, int], None]
 """Called with the phase, how many are done, and of how many."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,27 +41,33 @@ STATE_NAMES = {
 }
 
 
-@lru_cache(maxsize=4)
-def _engines(settings: Settings) -> Engines:
-    return open_engines(settings)
+def make_request_flow(
+    opened: tuple[Engines, Settings] | None = None, keep: Callable[[Trace], None] | None = None
+) -> Flow[..., Any]:
+    """The flow. A process that has its engines open hands them in with their settings.
 
-
-def make_request_flow(keep: Callable[[Trace], None] = lambda trace: None) -> Flow[..., Any]:
-    """The flow; `keep` gets the trace inside the run, so that losing Prefect never loses an answer."""
+    `keep` gets the trace inside the run, so that losing Prefect never loses an answer.
+    """
 
     @flow(name="request", flow_run_name="{request_sha256}", persist_result=False, validate_parameters=False)
     def request(
         request: str, registry: str | None = None, exclude: list[str] | None = None, request_sha256: str = ""
     ) -> State[Any]:
         """Pick the context for one request."""
-        settings = load_settings(registry=Path(registry) if registry else None)
+        engines, settings = opened or _open(registry)
         asked = read_request(request, (*settings.exclude, *(exclude or ())), settings.gate)
-        trace = pick_context(asked, _engines(settings), settings, Orchestrated())
-        keep(trace)
+        trace = pick_context(asked, engines, settings, Orchestrated())
+        if keep:
+            keep(trace)
         _publish_candidates(trace)
         return Completed(name=STATE_NAMES[trace.pick.status], message=_summary(trace), data=trace.run_id)
 
     return request
+
+
+def _open(registry: str | None) -> tuple[Engines, Settings]:
+    settings = load_settings(registry=Path(registry) if registry else None)
+    return open_engines(settings), settings
 
 
 request_flow = make_request_flow()
@@ -93,13 +98,11 @@ def orchestrated_session() -> Iterator[SyncPrefectClient]:
             yield client
 
 
-def pick_orchestrated(request: Request, settings: Settings) -> Trace:
+def pick_orchestrated(request: Request, engines: Engines, settings: Settings) -> Trace:
     """Run one request as a flow run on the standing server."""
     traces: list[Trace] = []
-    run = make_request_flow(traces.append)
+    run = make_request_flow((engines, settings), traces.append)
     with orchestrated_session():
-        # a user's mistake is told before a run exists that would end as a failure
-        _engines(settings)
         run(
             request.text,
             registry=str(settings.registry),

@@ -101,7 +101,7 @@ class Settings(BaseSettings):
 
 
 def load_settings(**given: Any) -> Settings:
-    """Build the settings; raises SettingsInvalid for a name that does not exist or a value that does not fit."""
+    """Build the settings; raises SettingsInvalid for an unknown name or a value that does not fit."""
     known = set(_names(Settings))
     for variable in os.environ:
         name = variable.removeprefix(PREFIX).lower()

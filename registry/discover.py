@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class SourceFile:
 
 @dataclass
 class Found:
-    """What a walk over the folder gave: sorted by path, so that every run sees the same order."""
+    """What a walk over the folder gave: each folder sorted by name, so that every run sees the same order."""
 
     markdown: list[SourceFile] = field(default_factory=list)
     examples: list[SourceFile] = field(default_factory=list)
@@ -48,8 +49,10 @@ def discover(root: Path) -> Found:
         )
     found = Found()
     for path in _walk(root, found.problems):
-        source = _read(path, root, found.problems)
-        if source is not None:
+        source = _read(path, root)
+        if isinstance(source, Problem):
+            found.problems.append(source)
+        else:
             (found.examples if path.name.endswith(EXAMPLES_SUFFIX) else found.markdown).append(source)
     return found
 
@@ -58,7 +61,7 @@ def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
     real_root = root.resolve()
 
     def unreadable(error: OSError) -> None:
-        name = Path(error.filename).relative_to(root).as_posix()
+        name = _name(Path(error.filename), root)
         problems.append(Problem(path=name, reason="cannot be listed", remedy="fix its permissions"))
 
     for folder, folders, files in os.walk(root, onerror=unreadable):
@@ -73,32 +76,38 @@ def _walk(root: Path, problems: list[Problem]) -> Iterator[Path]:
 
 
 def _link_problem(link: Path, root: Path, real_root: Path) -> Problem:
-    if link.resolve().is_relative_to(real_root):
+    # realpath ends on a loop of links, where Path.resolve raises
+    if Path(os.path.realpath(link)).is_relative_to(real_root):
         reason, remedy = "is a symlink inside the folder", "nothing to do: its target is read where it stands"
-        return Problem(path=link.relative_to(root).as_posix(), reason=reason, remedy=remedy, fatal=False)
+        return Problem(path=_name(link, root), reason=reason, remedy=remedy, fatal=False)
     reason, remedy = "is a symlink that leaves the folder", "copy the target here if you trust it"
-    return Problem(path=link.relative_to(root).as_posix(), reason=reason, remedy=remedy)
+    return Problem(path=_name(link, root), reason=reason, remedy=remedy)
 
 
-def _read(path: Path, root: Path, problems: list[Problem]) -> SourceFile | None:
-    name = path.relative_to(root).as_posix()
+def _name(path: Path, root: Path) -> str:
+    """Relative to the root, as text that can be stored: bytes that are not UTF-8 become question marks."""
+    return path.relative_to(root).as_posix().encode(errors="replace").decode()
 
-    def refuse(reason: str, remedy: str) -> None:
-        problems.append(Problem(path=name, reason=reason, remedy=remedy))
 
+def _read(path: Path, root: Path) -> SourceFile | Problem:
+    """The file as text, or why it cannot be used."""
+    name = _name(path, root)
+    refused = partial(Problem, path=name)
     try:
+        if name != path.relative_to(root).as_posix():
+            return refused(reason="has a name that is not UTF-8", remedy="rename it")
         if not path.is_file():
-            return refuse("is not a regular file", "replace it by a plain file")
+            return refused(reason="is not a regular file", remedy="replace it by a plain file")
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        return refuse(f"cannot be read ({error.strerror})", "fix its permissions")
+        return refused(reason=f"cannot be read ({error.strerror})", remedy="fix its permissions")
     if len(content) > MAX_FILE_BYTES:
-        return refuse("is over 2 MiB", "split it into several files of one skill")
+        return refused(reason="is over 2 MiB", remedy="split it into several files of one skill")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return refuse("is not UTF-8", "save it as UTF-8")
+        return refused(reason="is not UTF-8", remedy="save it as UTF-8")
     if "\0" in text:
-        return refuse("contains NUL bytes", "save it as plain UTF-8 text")
+        return refused(reason="contains NUL bytes", remedy="save it as plain UTF-8 text")
     return SourceFile(name, text.replace("\r\n", "\n"), sha256(content).hexdigest())

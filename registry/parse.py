@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import yaml
@@ -17,7 +18,7 @@ MAX_FRONTMATTER = 64 * 1024
 MAX_EXAMPLE = 1000
 FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 LENIENT_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$")
-HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 # the reader of a SKILL.md file expects one paragraph, not a novel
 MAX_DESCRIPTION = 2048
 
@@ -53,12 +54,12 @@ def parse_skill(text: str) -> ParsedSkill:
     match = FRONTMATTER.match(text)
     fields, remark = _frontmatter(match.group(1)) if match else ({}, "")
     body = text[match.end() :].strip("\n") if match else text.strip("\n")
-    if not body.strip() and not fields.get("description"):
+    description = _scalar(fields.get("description")) or _first_paragraph(body)
+    if not body.strip() and not description:
         raise SkillFormatError("has neither a body nor a description")
     name = _scalar(fields.get("name"))
     heading = HEADING.search(body)
-    title = name or (heading.group(1) if heading else "")
-    description = _scalar(fields.get("description")) or _first_paragraph(body)
+    title = name or (_without_closing(heading.group(1)) if heading else "")
     return ParsedSkill(
         id=_scalar(fields.get("id")),
         name=name,
@@ -73,13 +74,19 @@ def parse_skill(text: str) -> ParsedSkill:
 def parse_examples(text: str) -> ExamplesFile:
     """Read an examples.yaml file; raises SkillFormatError in words that name what is wrong."""
     try:
-        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
-        parsed = ExamplesFile.model_validate(loaded)
+        parsed = ExamplesFile.model_validate(_load(text))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise SkillFormatError(f"is not a valid examples file ({_first_line(error)})") from error
     if any(not example.strip() or len(example) > MAX_EXAMPLE for example in parsed.examples):
         raise SkillFormatError(f"has an example that is empty or over {MAX_EXAMPLE} characters")
     return parsed
+
+
+def _load(text: str) -> Any:
+    """Plain YAML: aliases are refused, as a few of them make a small file expand without end."""
+    if "*" in text and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_Loader)):
+        raise yaml.YAMLError("aliases are not read")
+    return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
 
 
 def _first_line(error: Exception) -> str:
@@ -93,10 +100,10 @@ def _frontmatter(block: str) -> tuple[dict[str, Any], str]:
     if len(block) > MAX_FRONTMATTER:
         raise SkillFormatError("has frontmatter over 64 KiB")
     try:
-        loaded = yaml.load(block, Loader=_Loader)  # noqa: S506 - a safe loader
+        loaded = _load(block)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         fields = _lenient(block)
-        if not fields.get("name") and not fields.get("description"):
+        if not any(re.search(r"\w", fields.get(key, "")) for key in ("name", "description")):
             raise SkillFormatError(f"has broken YAML frontmatter ({_first_line(error)})") from error
         return fields, f"has broken YAML frontmatter, read leniently ({_first_line(error)})"
     if loaded is None:
@@ -120,9 +127,12 @@ def _lenient(block: str) -> dict[str, Any]:
 
 
 def _scalar(value: Any) -> str:
-    if value is None or isinstance(value, dict | list):
+    if not isinstance(value, str | int | float | date):
         return ""
-    return " ".join(str(value).split())
+    try:
+        return " ".join(str(value).split())
+    except ValueError as error:
+        raise SkillFormatError("has a number of thousands of digits in its frontmatter") from error
 
 
 def _tags(fields: dict[str, Any]) -> tuple[str, ...]:
@@ -130,9 +140,14 @@ def _tags(fields: dict[str, Any]) -> tuple[str, ...]:
     nested = metadata.get("tags") if isinstance(metadata, dict) else None
     tags: list[str] = []
     for value in (fields.get("tags"), nested):
-        parts = value if isinstance(value, list) else str(value or "").strip("[]").split(",")
+        parts = value if isinstance(value, list) else _scalar(value or "").strip("[]").split(",")
         tags += [_scalar(part) for part in parts]
     return tuple(dict.fromkeys(tag[:100] for tag in tags if tag))[:50]
+
+
+def _without_closing(heading: str) -> str:
+    """The text of a heading without the hashes that may close it."""
+    return heading.rstrip().rstrip("#").rstrip()
 
 
 def _first_paragraph(body: str) -> str:

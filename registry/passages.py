@@ -12,7 +12,7 @@ MAX_WORDS = 150
 TARGET_COUNT = 48
 
 BREAK = re.compile(r"(?<=[.!?;:])\s+|\n+")
-MARKUP = re.compile(r"^[\s#>*|`_=~+-]+|[\s|`*]+$")
+MARKUP = re.compile(r"^[\s#>*|`_=~+-]+|(?<![\s|`*])[\s|`*]+$")
 
 
 def passages(body: str) -> tuple[str, ...]:
@@ -22,11 +22,13 @@ def passages(body: str) -> tuple[str, ...]:
     target = min(max(words // TARGET_COUNT, MIN_WORDS), MAX_WORDS)
     joined: list[str] = []
     current: list[str] = []
+    held = 0
     for sentence in sentences:
         current.append(sentence)
-        if sum(len(part.split()) for part in current) >= target:
+        held += len(sentence.split())
+        if held >= target:
             joined.append(" ".join(current))
-            current = []
+            current, held = [], 0
     if current:
         joined.append(" ".join(current))
     return tuple(joined)

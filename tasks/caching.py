@@ -21,7 +21,7 @@ from prefect.filesystems import WritableFileSystem
 from prefect.serializers import Serializer
 from pydantic import Field
 
-from pickysteve.registry.models import Value, Verdict
+from pickysteve.registry.models import Value
 from pickysteve.seal import operator_seal
 from pickysteve.tasks import values
 
@@ -30,8 +30,8 @@ __all__ = ["CACHE_EXPIRATION", "SealedStorage", "ValueSerializer", "cache_folder
 CACHE_EXPIRATION = timedelta(days=1)
 SEAL_LENGTH = 64
 
-_VALUE_TYPES = {kind.__name__: kind for kind in vars(values).values() if isinstance(kind, type)} | {
-    "Verdict": Verdict
+_VALUE_TYPES = {
+    name: kind for name, kind in vars(values).items() if isinstance(kind, type) and issubclass(kind, Value)
 }
 
 
@@ -85,14 +85,14 @@ class ValueSerializer(Serializer):  # type: ignore[type-arg]
 
     def dumps(self, obj: Any) -> bytes:
         """The value's type name and fields."""
-        if not isinstance(obj, Value):
+        if _VALUE_TYPES.get(type(obj).__name__) is not type(obj):
             raise TypeError(f"A stage returned {type(obj).__name__}, which is no value of the flow.")
         return json.dumps({"type": type(obj).__name__, "value": obj.model_dump(mode="json")}).encode()
 
     def loads(self, blob: bytes) -> Any:
         """The value; ValueError for a type that is not on the list."""
         record = json.loads(blob)
-        kind = _VALUE_TYPES.get(record["type"])
+        kind = _VALUE_TYPES.get(str(record["type"]))
         if kind is None:
             raise ValueError(f"{record['type']} is no value of the flow.")
         return kind.model_validate(record["value"])

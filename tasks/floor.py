@@ -37,6 +37,7 @@ def pool_options(
     """
     fitted = calibration.fitted
     options, dropped = _fold_copies(_one_per_skill(ranked.candidates), index, config.duplicate_cosine)
+    options = _with_shares(options)
     kept = [option for option in options if max((option.score, *option.part_scores)) >= fitted.floor]
     dropped |= {o.skill_id: f"score {o.score:.2f} is under the floor" for o in options if o not in kept}
     size = prediction_set([option.share for option in kept], fitted.set_share, config.largest_set)
@@ -50,25 +51,31 @@ def pool_options(
 
 
 def _one_per_skill(candidates: Sequence[Candidate]) -> list[Option]:
-    """The best unit stands for its skill; shares are taken over all skills that were retrieved."""
+    """The best unit stands for its skill."""
     units: dict[str, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         units[candidate.skill_id].append(candidate)
-    scores = np.array([members[0].score or 0.0 for members in units.values()])
-    clipped = np.clip(scores, 1e-9, 1 - 1e-9)
     options = [
         Option(
             skill_id=skill_id,
             unit_ids=tuple(member.unit_id for member in members),
             score=members[0].score or 0.0,
-            share=round(float(share), 6),
+            share=0.0,
             part_scores=tuple(max(part) for part in zip(*(m.part_scores for m in members), strict=True)),
         )
-        for (skill_id, members), share in zip(
-            units.items(), shares(np.log(clipped / (1 - clipped))), strict=True
-        )
+        for skill_id, members in units.items()
     ]
     return sorted(options, key=lambda option: (-option.score, option.skill_id))
+
+
+def _with_shares(options: list[Option]) -> list[Option]:
+    """The probability mass over the skills that remain and "none of these"."""
+    scores = np.clip([option.score for option in options], 1e-9, 1 - 1e-9)
+    masses = shares(np.log(scores / (1 - scores)))
+    return [
+        option.model_copy(update={"share": round(float(mass), 6)})
+        for option, mass in zip(options, masses, strict=True)
+    ]
 
 
 def _fold_copies(

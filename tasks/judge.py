@@ -16,11 +16,14 @@ from pickysteve.tasks.engines.reranker import Calibration
 from pickysteve.tasks.stage import StageConfig, stage
 from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
 
-__all__ = ["JudgeConfig", "Pair", "half_winners", "judge", "judge_pool", "log_odds"]
+__all__ = ["PAIR_FEATURES", "JudgeConfig", "Pair", "half_winners", "judge", "judge_pool", "log_odds"]
 
 
 class JudgeConfig(StageConfig):
     """The deterministic judge has no knobs: its thresholds are calibrated."""
+
+
+PAIR_FEATURES = ("weaker", "lead", "whole", "signalled")
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,13 @@ def half_winners(
         second = max(halves, key=lambda skill: (halves[skill][2 * at + 1], skill))
         if first != second:
             one, two = halves[first][2 * at : 2 * at + 2], halves[second][2 * at : 2 * at + 2]
-            features = {
-                "weaker": min(one[0], two[1]),
-                "lead": min(one[0] - two[0], two[1] - one[1]),
-                "whole": min(whole[first], whole[second]),
-                "signalled": float(signal),
-            }
-            pairs.append(Pair((first, second), at, features))
+            evidence = (
+                min(one[0], two[1]),
+                min(one[0] - two[0], two[1] - one[1]),
+                min(whole[first], whole[second]),
+                float(signal),
+            )
+            pairs.append(Pair((first, second), at, dict(zip(PAIR_FEATURES, evidence, strict=True))))
     return pairs
 
 
@@ -142,7 +145,9 @@ def _shortlist(skills: Sequence[str], notes: Notes, index: SearchIndex) -> dict[
 
 
 def _line(skill_id: str, note: Note | None, index: SearchIndex) -> str:
-    about = _short(index.skills[skill_id].description, 200)
+    # not the skill's own description: that of a file which the gate refused is not repeated
+    units = map(index.unit, index.allowed_units(skill_id))
+    about = _short(next((unit.description for unit in units), ""), 200)
     return f"{about} | {_short(note.not_for, 200)}" if note and note.not_for else about
 
 

@@ -27,9 +27,8 @@ class KnowledgeConfig(StageConfig):
     neighbours: int = Field(5, ge=0, description="confused-with edges of a skill at most")
 
 
-NOT_FOR = re.compile(
-    r"[^.!?\n]*\b(?:not for|not meant for|do not use|don't use|not a)\b[^.!?\n]*[.!?]?", re.IGNORECASE
-)
+NOT_FOR = re.compile(r"\b(?:not for|not meant for|do not use|don't use|not a)\b", re.IGNORECASE)
+SENTENCE_END = re.compile(r"[.!?\n]")
 
 
 def note_confusions(pool: Pool, index: SearchIndex, config: KnowledgeConfig) -> Notes:
@@ -51,9 +50,18 @@ def not_for_of(skill_id: str, index: SearchIndex) -> str:
     skill = index.skills[skill_id]
     if skill.not_for:
         return skill.not_for
-    texts = (f"{unit.description}\n{unit.body}" for unit in (index.data.units[u] for u in skill.unit_ids))
-    match = next((m for m in map(NOT_FOR.search, texts) if m), None)
-    return " ".join(match.group().split())[:300] if match else ""
+    units = map(index.unit, index.allowed_units(skill_id))
+    notes = (_not_for_in(f"{unit.description}\n{unit.body}") for unit in units)
+    return next((note for note in notes if note), "")
+
+
+def _not_for_in(text: str) -> str:
+    match = NOT_FOR.search(text)
+    if match is None:
+        return ""
+    start = max(text.rfind(mark, 0, match.start()) for mark in ".!?\n") + 1
+    end = SENTENCE_END.search(text, match.end())
+    return " ".join(text[start : end.end() if end else None].split())[:300]
 
 
 def confused_with(skill_id: str, index: SearchIndex, config: KnowledgeConfig) -> tuple[str, ...]:

@@ -66,7 +66,8 @@ def retrieve_candidates(
 def _nearest(vector: Floats, index: SearchIndex) -> Floats:
     """Cosine with the nearest of a unit's head, its text and the centroid of its skill's examples."""
     centroids = index.examples.centroids @ vector
-    return np.maximum.reduce([index.heads @ vector, index.texts @ vector, centroids[index.skill_row]])
+    nearest = [index.heads @ vector, index.texts @ vector, centroids[index.skill_row]]
+    return np.asarray(np.maximum.reduce(nearest))
 
 
 def _skill_of(row: int, index: SearchIndex) -> str:

@@ -19,13 +19,15 @@ class RouteConfig(StageConfig):
     """Knobs of the router."""
 
     max_query_characters: int = Field(
-        4000, gt=0, description="searched part of a long request: its start and end"
+        4000, ge=100, description="searched part of a long request: its start and end"
     )
     max_clauses: int = Field(24, gt=0, description="clauses weighed one by one")
     max_cuts: int = Field(3, ge=0, description="places where a request may fall into two jobs")
     min_half_words: int = Field(2, gt=0, description="a shorter half is no job of its own")
 
 
+GAP = " ... "
+SPACES = re.compile(r"[^\S\n]+")
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s*[;—–\n]+\s*|\s+-{1,2}\s+")
 CLAUSE_START = (
     "but|yet|and|so|even|although|though|despite|while|whereas|however|not|no|nor|without"
@@ -45,11 +47,17 @@ SEEMS = (
     r"is|are|was|were|looks?|seems?|stays?|remains?|stayed|works?|worked|working"
     r"|returns?|serves?|reports?|shows?|pass(?:es|ed)?"
 )
+# a remedy that was tried in vain, a cause that is denied; two patterns, as one would be quadratic
+DENIAL = re.compile(
+    r"\b(?:do|does|did|is|are|was|were|has|have|had|can|could|would|will)(?:n't|n’t| not)\b", re.IGNORECASE
+)
+DENIED = re.compile(
+    r"\b(?:help|fix|solve|matter|change|improve|explain|affect|resolve"
+    r"|the (?:issue|problem|cause|bottleneck))",
+    re.IGNORECASE,
+)
 RULED_OUT = re.compile(
-    # a remedy that was tried in vain, a cause that is denied
-    r"\b(?:do|does|did|is|are|was|were|has|have|had|can|could|would|will)(?:n't|n’t| not)\b.*"
-    r"\b(?:help|fix|solve|matter|change|improve|explain|affect|resolve|the (?:issue|problem|cause|bottleneck))"
-    r"|\bno (?:difference|improvement|effect|change|luck|errors?|warnings?|exceptions?|sign|evidence|trace)\b"
+    r"\bno (?:difference|improvement|effect|change|luck|errors?|warnings?|exceptions?|sign|evidence|trace)\b"
     # a part that is in good health
     rf"|\b(?:{SEEMS})\b[^,;.]{{0,40}}\b(?:{HEALTHY})\b"
     # words that set something aside
@@ -69,7 +77,8 @@ CONNECTIVE = (
 JOINTS = (
     re.compile(
         r"(?<=[.!?;])\s+|\s*\n+\s*(?:[-*]|\d+[.)])?\s*|\s+\(?\d[.)]\s+"
-        rf"|[,;]\s*(?:and\s+)?(?:{CONNECTIVE})\b[,:]?\s*|\s+(?:and\s+)(?:{CONNECTIVE})\s+|\s+(?:plus|as well as)\s+",
+        rf"|[,;]\s*(?:and\s+)?(?:{CONNECTIVE})\b[,:]?\s*|\s+(?:and\s+)(?:{CONNECTIVE})\s+"
+        r"|\s+(?:plus|as well as)\s+",
         re.IGNORECASE,
     ),
     re.compile(r",\s*(?:and|so|but)\s+", re.IGNORECASE),
@@ -86,38 +95,50 @@ EDGE = " ,.;:!?"
 def read_clauses(text: str, limit: int) -> tuple[Clause, ...]:
     """Split into clauses; one is "ruled_out" when it denies a cause, a remedy or a fault."""
     parts = [part for sentence in SENTENCE.split(text) for part in CLAUSE.split(sentence)]
-    parts = [" ".join(part.split()) for part in parts if re.search(r"\w", part)][:limit]
-    roles = ["ruled_out" if RULED_OUT.search(part) else "ask" for part in parts]
+    parts = [_flat(part) for part in parts if re.search(r"\w", part)][:limit]
+    roles = ["ruled_out" if _rules_out(part) else "ask" for part in parts]
     if "ask" not in roles:
         # a request made of denials alone still asks something
         roles = ["ask"] * len(parts)
     return tuple(Clause.model_validate({"text": p, "role": r}) for p, r in zip(parts, roles, strict=True))
 
 
+def _rules_out(clause: str) -> bool:
+    denial = DENIAL.search(clause)
+    return bool(RULED_OUT.search(clause) or (denial and DENIED.search(clause, denial.end())))
+
+
 def cut_compound(text: str, config: RouteConfig) -> tuple[Cut, ...]:
-    """Places where the request may fall into two jobs; whether it does is decided by what the halves match."""
+    """Places where the request may fall into two jobs; what the halves match decides whether it does."""
     cuts: list[Cut] = []
-    for joint in JOINTS:
-        for match in joint.finditer(text):
-            first, second = text[: match.start()].strip(EDGE), text[match.end() :].strip(EDGE)
-            long_enough = min(len(first.split()), len(second.split())) >= config.min_half_words
-            if long_enough and all(abs(len(first) - len(cut.first)) > 3 for cut in cuts):
-                signalled = bool(
-                    OPENING.match(second) or AT_JOINT.search(text[len(first) : match.end() + 12])
-                )
-                cuts.append(Cut(first=first, second=second, signalled=signalled))
-    return tuple(cuts[: config.max_cuts])
+    for match in (match for joint in JOINTS for match in joint.finditer(text)):
+        if len(cuts) >= config.max_cuts:
+            break
+        first, second = text[: match.start()].strip(EDGE), text[match.end() :].strip(EDGE)
+        apart = all(abs(len(first) - len(cut.first)) > 3 for cut in cuts)
+        if apart and _has_words(first, config.min_half_words) and _has_words(second, config.min_half_words):
+            signalled = bool(OPENING.match(second) or AT_JOINT.search(text[len(first) : match.end() + 12]))
+            cuts.append(Cut(first=_flat(first), second=_flat(second), signalled=signalled))
+    return tuple(cuts)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _has_words(text: str, least: int) -> bool:
+    return len(text.split(maxsplit=least)) >= least
 
 
 def parse_request(request: Request, config: RouteConfig) -> Route:
     """Read the request; a long one is searched by its start and its end, where the ask usually is."""
-    text = " ".join(request.text.split()) if len(request.text) < config.max_query_characters else ""
-    half = config.max_query_characters // 2
-    query = text or f"{request.text[:half]} ... {request.text[-half:]}"
+    text = SPACES.sub(" ", request.text).strip()
+    if len(text) > config.max_query_characters:
+        half = (config.max_query_characters - len(GAP)) // 2
+        query = f"{text[:half]}{GAP}{text[-half:]}"
+        return Route(query=query, clauses=read_clauses(query, config.max_clauses))
     return Route(
-        query=query,
-        clauses=read_clauses(request.text[-len(query) :] if text else query, config.max_clauses),
-        cuts=cut_compound(text, config),
+        query=_flat(text), clauses=read_clauses(text, config.max_clauses), cuts=cut_compound(text, config)
     )
 
 

@@ -6,14 +6,14 @@ function and times it; `Orchestrated` makes the same call a task run. Both keep 
 
 from __future__ import annotations
 
-import inspect
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -24,7 +24,17 @@ from pickysteve.tasks.values import Degradation, StageOutput, StageRecord
 if TYPE_CHECKING:
     from prefect import Task
 
-__all__ = ["Direct", "Handle", "Orchestrated", "Run", "Stage", "StageConfig", "stage"]
+__all__ = [
+    "Direct",
+    "Handle",
+    "Orchestrated",
+    "Run",
+    "Stage",
+    "StageConfig",
+    "code_digest",
+    "source_digest",
+    "stage",
+]
 
 Out = TypeVar("Out", bound=Value)
 
@@ -43,6 +53,19 @@ class Handle(Protocol):
         """Changes whenever an answer of the handle could."""
 
 
+@cache
+def code_digest() -> str:
+    """Digest of all the code that a stage can reach: a changed helper changes every cache key."""
+    here = Path(__file__).resolve().parent
+    return source_digest([here, here.parent / "registry", here.parent / "calibration"])
+
+
+def source_digest(folders: Sequence[Path]) -> str:
+    """SHA-256 over the Python files in the folders, by path."""
+    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    return sha256(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in files)).hexdigest()
+
+
 @dataclass(frozen=True)
 class Stage(Generic[Out]):
     """A named pure function with the policies of its task."""
@@ -54,16 +77,11 @@ class Stage(Generic[Out]):
     retry_on: tuple[type[Exception], ...]
     timeout_seconds: float
 
-    @cached_property
-    def source(self) -> str:
-        """SHA-256 of the file that defines the function: a changed helper changes the key."""
-        return sha256(inspect.getsource(inspect.getmodule(self.function)).encode()).hexdigest()  # type: ignore[arg-type]
-
     def cache_key(self, values: tuple[Value, ...], using: tuple[Handle, ...], config: StageConfig) -> str:
         """SHA-256 over the canonical JSON of all that decides the output."""
         parts = {
             "stage": self.name,
-            "source": self.source,
+            "code": code_digest(),
             "values": [value.model_dump(mode="json") for value in values],
             "using": [handle.fingerprint for handle in using],
             "config": config.model_dump(mode="json"),

