@@ -53,7 +53,7 @@ def clopper_pearson_upper(errors: int, n: int, confidence: float) -> float:
     _check_count(errors, n)
     if errors == n:
         return 1.0
-    from scipy.special import betaincinv  # type: ignore[import-untyped]
+    from scipy.special import betaincinv
 
     return float(betaincinv(errors + 1, n - errors, confidence))
 

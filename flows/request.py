@@ -11,7 +11,9 @@ from typing import Any
 from prefect import Flow, flow
 from prefect.artifacts import create_table_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.objects import State
 from prefect.context import SyncClientContext
+from prefect.runtime import flow_run
 from prefect.settings import (
     PREFECT_API_URL,
     PREFECT_CLIENT_MAX_RETRIES,
@@ -21,7 +23,7 @@ from prefect.settings import (
     PREFECT_SERVER_ALLOW_EPHEMERAL_MODE,
     temporary_settings,
 )
-from prefect.states import Completed, State
+from prefect.states import Completed
 
 from pickysteve.errors import ServerMissing
 from pickysteve.flows.asking import read_request
@@ -49,10 +51,8 @@ def make_request_flow(
     `keep` gets the trace inside the run, so that losing Prefect never loses an answer.
     """
 
-    @flow(name="request", flow_run_name="{request_sha256}", persist_result=False, validate_parameters=False)
-    def request(
-        request: str, registry: str | None = None, exclude: list[str] | None = None, request_sha256: str = ""
-    ) -> State[Any]:
+    @flow(name="request", flow_run_name=_run_name, persist_result=False, validate_parameters=False)
+    def request(request: str, registry: str | None = None, exclude: list[str] | None = None) -> State[Any]:
         """Pick the context for one request."""
         engines, settings = opened or _open(registry)
         asked = read_request(request, (*settings.exclude, *(exclude or ())), settings.gate)
@@ -63,6 +63,11 @@ def make_request_flow(
         return Completed(name=STATE_NAMES[trace.pick.status], message=_summary(trace), data=trace.run_id)
 
     return request
+
+
+def _run_name() -> str:
+    """The start of the request's hash: the name of a run tells equal requests, not their text."""
+    return sha256(str(flow_run.parameters["request"]).encode()).hexdigest()[:12]
 
 
 def _open(registry: str | None) -> tuple[Engines, Settings]:
@@ -84,7 +89,7 @@ def orchestrated_session() -> Iterator[SyncPrefectClient]:
         PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False,
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
         PREFECT_LOGGING_TO_API_ENABLED: False,
-        PREFECT_CLIENT_MAX_RETRIES: 1,
+        PREFECT_CLIENT_MAX_RETRIES: 3,
         PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED: False,
     }
     with temporary_settings(changes):
@@ -101,15 +106,16 @@ def orchestrated_session() -> Iterator[SyncPrefectClient]:
 def pick_orchestrated(request: Request, engines: Engines, settings: Settings) -> Trace:
     """Run one request as a flow run on the standing server."""
     traces: list[Trace] = []
-    run = make_request_flow((engines, settings), traces.append)
+    run: Any = make_request_flow((engines, settings), traces.append)
     with orchestrated_session():
-        run(
+        state = run(
             request.text,
             registry=str(settings.registry),
             exclude=list(request.exclude),
-            request_sha256=sha256(request.text.encode()).hexdigest()[:12],
             return_state=True,
-        ).result()
+        )
+    if not traces:
+        state.result()  # raises what went wrong
     return traces[0]
 
 

@@ -78,7 +78,7 @@ class SealedStorage(WritableFileSystem):
         return Path(self.basepath) / Path(path).name
 
 
-class ValueSerializer(Serializer):  # type: ignore[type-arg]
+class ValueSerializer(Serializer):
     """Our own values as JSON, rebuilt from a closed list of types; nothing else can be named."""
 
     type: str = Field(default="pickysteve-value", frozen=True)

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 from pydantic import Field
 
 from pickysteve.errors import RunsUnwritable

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.json as arrow_json  # type: ignore[import-untyped]
-import pyarrow.parquet as parquet  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.json as arrow_json
+import pyarrow.parquet as parquet
 
 from pickysteve.tasks.partitions import PART, started
 from pickysteve.tasks.values import Trace

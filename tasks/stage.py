@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -165,7 +165,7 @@ class Orchestrated(Direct):
 
         key = stage.cache_key(values, using, config) if stage.cached else ""
         call = _Call(stage, using, config, key)
-        output: Out = _task(stage)(values, quote(call))
+        output = cast(Out, _task(stage)(values, quote(call)))
         self.keep(call, output)
         return output
 

@@ -1,5 +1,6 @@
 """The flow on a real Prefect server: its task runs, its state, its artifact, its cache."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -51,7 +52,12 @@ def server(own_home: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     command = [str(Path(sys.executable).parent / "prefect"), "server", "start", "--port", str(port)]
     log = (own_home / "server.log").open("w")
-    process = subprocess.Popen(command, stdout=log, stderr=log)
+    # as docs/prefect.md advises: one write for many task runs, or SQLite answers 503 under load
+    batching = {
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
+    }
+    process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **batching})
     url = f"http://127.0.0.1:{port}/api"
     try:
         _wait_for(url, process)
