@@ -14,7 +14,15 @@ from pickysteve.calibration.fitted import Fitted
 from pickysteve.calibration.metrics import Mean, Proportion, Summary
 from pickysteve.tasks.values import Candidate, Trace
 
-__all__ = ["error_console", "explain_table", "pick_json", "progress_bar", "show_evaluation", "show_pick"]
+__all__ = [
+    "error_console",
+    "explain_table",
+    "pick_json",
+    "progress_bar",
+    "rows_table",
+    "show_evaluation",
+    "show_pick",
+]
 
 GROUPS = {
     "meaning": ("text", "head.z", "text.z", "passages.z", "asked_passages.z"),
