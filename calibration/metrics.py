@@ -11,10 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pickysteve.calibration.measures import (
     auroc,
     bootstrap_interval,
-    clopper_pearson_upper,
     coverage_at_risk,
     exact_set,
-    mcnemar_exact,
     recall_at,
     reciprocal_rank,
     set_f1,
@@ -22,24 +20,7 @@ from pickysteve.calibration.measures import (
     wilson_interval,
 )
 
-__all__ = [
-    "Mean",
-    "Proportion",
-    "Row",
-    "Summary",
-    "auroc",
-    "bootstrap_interval",
-    "clopper_pearson_upper",
-    "coverage_at_risk",
-    "exact_set",
-    "mcnemar_exact",
-    "recall_at",
-    "reciprocal_rank",
-    "set_f1",
-    "summarise",
-    "top1",
-    "wilson_interval",
-]
+__all__ = ["Mean", "Proportion", "Row", "Summary", "summarise"]
 
 
 class _Figures(BaseModel):

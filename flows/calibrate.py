@@ -16,7 +16,7 @@ from pickysteve.calibration.conformal import least_share
 from pickysteve.calibration.fitted import Fitted, Weights
 from pickysteve.calibration.floor import net_benefit_floor
 from pickysteve.calibration.logit import Choice, fit_rescaling, fit_weights, shares, sigmoid
-from pickysteve.calibration.metrics import auroc
+from pickysteve.calibration.measures import auroc
 from pickysteve.flows.ingest import ingest_registry
 from pickysteve.flows.suite import Task, read_suite
 from pickysteve.registry.index import IndexData

@@ -111,11 +111,7 @@ def _ranked(trace: Trace) -> tuple[str, ...]:
 
 def _row(task: Task, trace: Trace) -> Row:
     return Row(
-        id=task.id,
-        category=task.category,
-        gold=task.gold,
-        accept=task.accept,
-        traps=task.traps,
+        **_expected(task),
         status=trace.pick.status,
         picks=trace.pick.skills,
         prediction_set=trace.pick.prediction_set,
@@ -130,11 +126,7 @@ def _baseline_row(task: Task, baseline: PlainBm25) -> Row:
     started = time.perf_counter()
     ranked, score = baseline.rank(task.request)
     return Row(
-        id=task.id,
-        category=task.category,
-        gold=task.gold,
-        accept=task.accept,
-        traps=task.traps,
+        **_expected(task),
         status="ok",
         picks=ranked[:1],
         prediction_set=ranked[:1],
@@ -142,6 +134,10 @@ def _baseline_row(task: Task, baseline: PlainBm25) -> Row:
         score=score,
         milliseconds=(time.perf_counter() - started) * 1000,
     )
+
+
+def _expected(task: Task) -> dict[str, Any]:
+    return task.model_dump(include={"id", "category", "gold", "accept", "traps"})
 
 
 def _record(task: Task, trace: Trace) -> dict[str, Any]:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pickysteve.calibration.metrics import (
-    Row,
+from pickysteve.calibration.measures import (
     auroc,
     bootstrap_interval,
     clopper_pearson_upper,
@@ -21,10 +20,10 @@ from pickysteve.calibration.metrics import (
     recall_at,
     reciprocal_rank,
     set_f1,
-    summarise,
     top1,
     wilson_interval,
 )
+from pickysteve.calibration.metrics import Row, summarise
 
 counts = st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 scored = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.5001, 1.0]), st.booleans()), max_size=40)
