@@ -66,7 +66,13 @@ def read_gate_heads(path: Path = GATE) -> GateHeads:
 
 
 def fit_logistic(
-    features: Floats, labels: Floats, shares: Floats, penalties: Floats, least_spread: Floats
+    features: Floats,
+    labels: Floats,
+    shares: Floats,
+    penalties: Floats,
+    least_spread: Floats,
+    *,
+    positive: bool = False,
 ) -> tuple[Floats, float]:
     """Weights and constant by maximum likelihood with a ridge (le Cessie & van Houwelingen 1992).
 
@@ -76,6 +82,7 @@ def fit_logistic(
         shares: (n,) weight of each row.
         penalties: (d,) ridge per squared weight, on features of unit spread.
         least_spread: (d,) spread that a feature counts with at least, so that a rare one stays small.
+        positive: no weight below zero, where each feature is evidence for the label.
     """
     from scipy.optimize import minimize
 
@@ -92,5 +99,6 @@ def fit_logistic(
         return float(value + (penalties * weights**2).sum()), gradient
 
     start = np.zeros(features.shape[1] + 1)
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1_000}).x
+    bounds = [(0.0 if positive else None, None)] * features.shape[1] + [(None, None)]
+    best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 1_000}).x
     return best[:-1] / spread, float(best[-1])

@@ -101,7 +101,8 @@ def redteam(
     else:
         for figure in (*report.families, *report.totals):
             typer.echo(
-                f"{figure.surface:9} {figure.label:7} {figure.family:28} blocked {figure.blocked:3} of {figure.n:3} "
+                f"{figure.surface:9} {figure.label:7} {figure.family:28} "
+                f"blocked {figure.blocked:3} of {figure.n:3} "
                 f"[{figure.low:.2f}, {figure.high:.2f}]  for review {figure.review}"
             )
         if compared is not None and compared.comparable:

@@ -16,6 +16,7 @@ from pickysteve.flows.gate_corpora import (
     Sample,
     hard_ordinary,
     outside_corpora,
+    own_documents,
     own_requests,
     real_documents,
     repository_root,
@@ -76,7 +77,11 @@ def calibrate_gate(
     folder, root, defender = shared_data(shared), repository_root(), Defender()
     outside = [sample for sample in outside_corpora(folder) if sample.fitting]
     documents = [sample for sample in real_documents(folder) if sample.fitting]
-    ours, held = (*own_requests(root, "registry", "fit"), *hard_ordinary(root)), own_requests(root, "calibrate")
+    documents += own_documents(root, "registry", "fit")
+    ours, held = (
+        (*own_requests(root, "registry", "fit"), *hard_ordinary(root)),
+        own_requests(root, "calibrate"),
+    )
     progress("reading requests")
     rows = [_row(s, defender, encoder) for s in (*(s for s in outside if _is_request(s)), *ours)]
     held_rows = [_row(sample, defender, encoder) for sample in held]

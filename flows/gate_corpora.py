@@ -13,7 +13,16 @@ import yaml
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.suite import read_suite
 
-__all__ = ["Sample", "hard_ordinary", "outside_corpora", "own_requests", "real_documents", "repository_root", "shared_data"]
+__all__ = [
+    "Sample",
+    "hard_ordinary",
+    "outside_corpora",
+    "own_documents",
+    "own_requests",
+    "real_documents",
+    "repository_root",
+    "shared_data",
+]
 
 SHINGLE_WORDS = 3
 NEAR = 0.5
@@ -47,7 +56,8 @@ def shared_data(root: Path | None = None) -> Path:
     folder = root or repository_root().parent / "shared" / "data"
     if not (folder / "gate").is_dir():
         raise SuiteInvalid(
-            f'The outside corpora are not in "{folder}": pass --shared the folder that holds gate/ and skills/.'
+            f'The outside corpora are not in "{folder}": '
+            "pass --shared the folder that holds gate/ and skills/."
         )
     return folder
 
@@ -110,7 +120,7 @@ def _shingles(text: str) -> frozenset[str]:
 
 
 def own_requests(root: Path, *names: str) -> tuple[Sample, ...]:
-    """Our own ordinary requests: suites and examples of the named data sets, and "registry" for its examples."""
+    """Our own ordinary requests: suites and examples of the named data sets; "registry" has examples."""
     samples = []
     for name in names:
         folder = root / "registry" if name == "registry" else root / "datasets" / name
@@ -129,6 +139,16 @@ def hard_ordinary(root: Path) -> tuple[Sample, ...]:
     """Our own requests that hold what attacks also hold, and ask for ordinary work."""
     lines = (root / "datasets" / "gate" / "ordinary.txt").read_text(encoding="utf-8").splitlines()
     return tuple(Sample(line, False, "own-hard", "hard", "request") for line in lines if line)
+
+
+def own_documents(root: Path, *names: str) -> tuple[Sample, ...]:
+    """Our own skill files of the named data sets, and of "registry"; all of them benign."""
+    folders = [root / "registry" if name == "registry" else root / "datasets" / name for name in names]
+    return tuple(
+        Sample(path.read_text(encoding="utf-8"), False, "own-skills", folder.name, "document")
+        for folder in folders
+        for path in sorted(folder.glob("skills/*/*.md"))
+    )
 
 
 def real_documents(shared: Path) -> tuple[Sample, ...]:

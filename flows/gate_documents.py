@@ -15,11 +15,10 @@ from pickysteve.tasks.engines.dossier import DOCUMENT_FEATURES, document_feature
 
 __all__ = ["DOCUMENT_CORPORA", "fit_document_head"]
 
-DOCUMENT_CORPORA = {"skills", "skillinject", "skillfortify", "obfuscation"}
+DOCUMENT_CORPORA = {"skills", "own-skills", "skillinject", "skillfortify", "obfuscation"}
 RIDGE = 1e-3
-BUDGET = 0.005
-"""Share of real skill files that the head may block beside the rules."""
-LEAST_SPREAD = 0.1
+LEAST_SPREAD = 0.25
+MARGIN = 0.1
 FOLDS = 5
 
 Floats = NDArray[Any]
@@ -28,7 +27,7 @@ Floats = NDArray[Any]
 def fit_document_head(
     samples: Sequence[Sample], defender: Defender, progress: Callable[[str], None] = lambda _: None
 ) -> Head:
-    """Weights over DOCUMENT_FEATURES; the threshold from the real skill files' held-out folds."""
+    """Weights over DOCUMENT_FEATURES; the threshold from the ordinary skill files' held-out folds."""
     rows = [s for s in samples if s.corpus in DOCUMENT_CORPORA and s.surface == "document"]
     features = []
     for done, sample in enumerate(rows):
@@ -37,14 +36,15 @@ def fit_document_head(
         features.append(document_features(read_document(sample.text, defender)))
     matrix = np.stack(features)
     attacks = np.array([sample.attack for sample in rows], dtype=float)
-    real = np.array([sample.corpus == "skills" for sample in rows])
+    real = np.array([sample.corpus in ("skills", "own-skills") for sample in rows])
     weights, constant = _fit(matrix, attacks)
     held = np.zeros(len(rows))
     for fold in range(FOLDS):
         inside = np.arange(len(rows)) % FOLDS == fold
         w, c = _fit(matrix[~inside], attacks[~inside])
         held[inside] = matrix[inside] @ w + c
-    threshold = float(np.quantile(held[real], 1 - BUDGET))
+    # No ordinary file of the held-out folds is blocked by the head: the rules take up the budget.
+    threshold = float(held[real].max()) + MARGIN
     return Head(
         features=dict(zip(DOCUMENT_FEATURES, (round(float(w), 4) for w in weights), strict=True)),
         constant=round(constant, 4),
@@ -54,4 +54,11 @@ def fit_document_head(
 
 def _fit(matrix: Floats, attacks: Floats) -> tuple[Floats, float]:
     shares = np.where(attacks == 1, (1 - attacks).sum() / attacks.sum() / 2, 1.0)
-    return fit_logistic(matrix, attacks, shares, np.full(matrix.shape[1], RIDGE), np.full(matrix.shape[1], LEAST_SPREAD))
+    return fit_logistic(
+        matrix,
+        attacks,
+        shares,
+        np.full(matrix.shape[1], RIDGE),
+        np.full(matrix.shape[1], LEAST_SPREAD),
+        positive=True,
+    )

@@ -159,7 +159,8 @@ def _judge_reference(text: str, defender: Guard, config: GateConfig, longest: in
     weighed = float(head_scores(head, document_features(dossier)[None])[0])
     threshold = head.block if config.document_block is None else config.document_block
     findings = list(dossier.findings)
-    if weighed >= threshold:
+    # The scanner's scores add to what the auditor or the lexicon found; alone they refuse nothing.
+    if weighed >= threshold and (dossier.strong or any(f.severity == "review" for f in findings)):
         passage = next((f.passage for f in findings if f.severity == "review"), _top(dossier.scans[0]))
         findings.append(Finding(rule="weighed-findings", severity="block", passage=passage))
     findings += _above(dossier.scans, config.review)

@@ -133,7 +133,7 @@ RULES = (
         "disable-checks",
         "block",
         r"\b(?:disable|turn off|switch off|bypass|circumvent|deactivate)\s+"
-        rf"(?:(?:all|any|every|your|the|pre-commit)\s+){{0,3}}{CHECKS}\b",
+        rf"(?:(?:all|any|every|your|the|pre-commit)\s+){{1,3}}{CHECKS}\b",
     ),
     _rule(
         "disable-checks",
@@ -198,7 +198,7 @@ RULES = (
         "planted-text",
         "review",
         r"\b(?:always|after|whenever|when(?:ever)? \w+ing|when)\b",
-        r"\b(?:append|add|insert|include)\b[^.]{0,40}?(?:the (?:phrase|text|sentence|line|words)|['\"(]|a citation claiming|claiming)",
+        r"\b(?:append|add|insert|include)\b[^.]{0,40}?(?:the (?:phrase|sentence|words)\b|'|a citation claiming|claiming)",
     ),
     _rule(
         "against-the-user",

@@ -45,7 +45,7 @@ SKIPPING = re.compile(
     r"|first)\W(?:\w+\W){0,3}(?:words?|letters?)|acrostic)\b",
     re.IGNORECASE,
 )
-MAX_REORDERED = 20_000
+MAX_REORDERED = 1_000
 TOKEN = re.compile(r"[^\W\d_]+")
 LINE = re.compile(r"[^\n]+")
 

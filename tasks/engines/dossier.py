@@ -47,14 +47,13 @@ STRONG = (
     "mode",
     "conceal",
 )
-ENCODED = ("hidden", "decoded", "deciphered", "joined", "folded", "spaced")
+ENCODED = ("hidden", "decoded", "deciphered", "folded", "spaced")
 SOFT = tuple(dict.fromkeys(rule.name for rule in (*RULES, *CODE_RULES) if rule.severity == "review"))
 DOCUMENT_FEATURES = (
     "scanner.highest",
     "scanner.third",
     "scanner.aux",
     "scanner.share",
-    "short",
     "view.scanner",
     "view.strong",
     *(f"audit.{name}" for name in SOFT),
@@ -163,7 +162,6 @@ def document_features(dossier: Dossier) -> NDArray[np.float64]:
             _log_odds(scores[min(2, len(scores) - 1)]),
             _log_odds(aux),
             sum(score >= BLOCK_THRESHOLD for score in scores) / len(scores),
-            float(len(scores) <= 3),
             hidden,
             float(any(found.rule.endswith(":lexicon") for found in dossier.findings)),
             *(float(name in rules) for name in SOFT),

@@ -65,7 +65,8 @@ class Guard:
         found = (self.encoder.fingerprint, self.defender.fingerprint, EVIDENCE_VERSION)
         if (heads.encoder, heads.scanner, heads.evidence) != found:
             raise CalibrationMismatch(
-                'gate.json was fitted for another encoder, scanner or evidence: run "pickysteve gate calibrate".'
+                "gate.json was fitted for another encoder, scanner or evidence: "
+                'run "pickysteve gate calibrate".'
             )
         return heads
 

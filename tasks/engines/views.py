@@ -18,7 +18,7 @@ from pickysteve.tasks.engines.disguise import deciphered, folded, joined, reorde
 __all__ = ["Reading", "Views", "read_views"]
 
 DEPTH = 2
-MAX_READINGS = 12
+MAX_READINGS = 40
 LEAST = 8
 WHOLE = 1_000
 """A shorter text is read whole in every reading."""
