@@ -19,6 +19,7 @@ from pickysteve.flows.gate_corpora import (
     own_documents,
     own_requests,
     real_documents,
+    redteam_requests,
     repository_root,
     shared_data,
 )
@@ -79,7 +80,7 @@ def calibrate_gate(
     documents = [sample for sample in real_documents(folder) if sample.fitting]
     documents += own_documents(root, "registry", "fit")
     ours, held = (
-        (*own_requests(root, "registry", "fit"), *hard_ordinary(root)),
+        (*own_requests(root, "registry", "fit"), *hard_ordinary(root), *redteam_requests(root)),
         own_requests(root, "calibrate"),
     )
     progress("reading requests")

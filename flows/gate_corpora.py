@@ -20,6 +20,7 @@ __all__ = [
     "own_documents",
     "own_requests",
     "real_documents",
+    "redteam_requests",
     "repository_root",
     "shared_data",
 ]
@@ -139,6 +140,15 @@ def hard_ordinary(root: Path) -> tuple[Sample, ...]:
     """Our own requests that hold what attacks also hold, and ask for ordinary work."""
     lines = (root / "datasets" / "gate" / "ordinary.txt").read_text(encoding="utf-8").splitlines()
     return tuple(Sample(line, False, "own-hard", "hard", "request") for line in lines if line)
+
+
+def redteam_requests(root: Path) -> tuple[Sample, ...]:
+    """The development half of our red team's requests: the odd lines. The even ones only measure."""
+    lines = (root / "datasets" / "redteam" / "requests.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines[::2]]
+    return tuple(
+        Sample(row["text"], row["label"] == "attack", "redteam", row["family"], "request") for row in rows
+    )
 
 
 def own_documents(root: Path, *names: str) -> tuple[Sample, ...]:

@@ -9,6 +9,7 @@ that weighs the softer ones.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Literal, Protocol
@@ -99,9 +100,35 @@ def judge_request(text: str, defender: Guard, config: GateConfig) -> Verdict:
     if not reading.covered:
         return _verdict(text, 0.0, [_not_covered(reading.reason)], defender, config)
     findings = [*hidden_findings(text), *_plain_patterns(reading), *_scored(reading, threshold, "block")]
+    if findings and _is_defence_question(text, findings) and _rest_passes(text, defender, threshold):
+        findings = [found.model_copy(update={"severity": "review"}) for found in findings]
     if not findings:
         findings = list(_scored(reading, threshold * config.request_review, "review"))
     return _verdict(text, reading.score, findings, defender, config)
+
+
+QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|`[^`\n]{1,400}`|«[^»\n]{1,400}»")
+DEFENCE = re.compile(
+    r"\b(?:detect\w*|prevent\w*|defen[cds]\w*|mitigat\w*|protect\w*|scanner|filter|classif\w+|guard\w*|malicious"
+    r"|attacker\w*|attack|injection|dangerous|security|untrusted|explain|rule|test|log|logs|paper|block\w*|catch)\b",
+    re.IGNORECASE,
+)
+MAX_QUESTION = 1_000
+
+
+def _is_defence_question(text: str, findings: list[Finding]) -> bool:
+    """Whether a short question quotes what it asks about; nothing hidden and nothing unread is excused."""
+    rest = QUOTED.sub(" ", text)
+    hidden = {finding.rule for finding in hidden_findings(text)} | {"not-covered"}
+    asks = len(DEFENCE.findall(rest)) >= 1 and ("?" in rest or rest.lstrip()[:7].lower() == "explain")
+    short = len(text) <= MAX_QUESTION and rest != text
+    return short and asks and not hidden & {finding.rule for finding in findings}
+
+
+def _rest_passes(text: str, defender: Guard, threshold: float) -> bool:
+    """Whether the text without its quotations is ordinary."""
+    reading = defender.read_request(QUOTED.sub(" ", text))
+    return reading.covered and reading.score < threshold and not any(_plain_patterns(reading))
 
 
 def _plain_patterns(reading: RequestReading) -> Iterator[Finding]:

@@ -244,6 +244,81 @@ RULES = (
     ),
     _rule("must-tag", "review", r"<(?:IMPORTANT|CRITICAL|SYSTEM|INSTRUCTIONS?)>"),
     _rule("important", "review", r"\bIMPORTANT(?::|!| VALUE| POLIC)"),
+    _rule(
+        "override",
+        "block",
+        r"\b(?:ignore|forget|disregard|drop|discard|override)\s+(?:all|any|every|your|the|those)?\s*(?:the\s+|your\s+)?"
+        r"(?:(?:of\s+)?(?:earlier|previous|prior|above|preceding|existing|system)\s+)(?:rules|instructions|constraints|directives|guidelines|prompts?)\b"
+        r"|\b(?:forget|ignore|disregard)\s+(?:all\s+)?your\s+(?:rules|instructions|guidelines|training)\b"
+        r"|\b(?:prior|previous|earlier)\s+(?:directives|instructions|rules)\s+(?:are|is)\s+(?:void|cancell?ed|no longer)"
+        r"|\bonly instructions that count\b|\buser's request no longer applies\b|\bconstraints that came before\b",
+    ),
+    _rule(
+        "forged-role",
+        "block",
+        r"<\|im_start\|>\s*system\b[^\n]{0,80}\byou\b|\[INST\]\s*<<SYS>>|\brole:\s*developer, priority",
+    ),
+    _rule(
+        "obey-the-author",
+        "block",
+        r"\b(?:must|shall|should|answer|listen)\s+(?:only\s+)?(?:obey|to obey|to)\s+(?:the\s+)?(?:skill(?:'s)?\s+author|author of this)",
+    ),
+    _rule(
+        "leak-by-link",
+        "block",
+        r"\b(?:append|put|encode|include|add|insert|paste|attach)\b",
+        r"\b(?:conversation|every reply|your repl(?:y|ies)|transcript|summary of|secrets?|user's \w+|opened files|workspace)\b",
+        rf"{OUTSIDE}|\bPOST request\b",
+    ),
+    _rule(
+        "hide-from-user",
+        "block",
+        r"\b(?:the )?user (?:must|should|need|may) not (?:learn|know|see|notice|be told|find out|hear)\b"
+        r"|\bkeep this (?:section|note|paragraph|step|rule)?\s*(?:confidential|hidden|secret|between us|to yourself)\b"
+        r"|\bif the user (?:becomes|gets|grows|is) suspicious\b|\bhide your reasoning\b|\bnever speak (?:about|of) the\b"
+        r"|\bsay only that (?:it|this)\b|\bwithout (?:any comment|the user noticing|the user's knowledge)\b",
+    ),
+    _rule(
+        "sleeper",
+        "block",
+        r"\bbehave normally until\b|\bnothing changes (?:today|for now|until)\b|\bonce you are running in\b|\bstay (?:quiet|dormant|inactive) until\b"
+        r"|\buntil the user (?:types|says|mentions|writes)\b|\b(?:act|behave) as described;? (?:once|but|later)\b",
+    ),
+    _rule(
+        "copy-itself",
+        "block",
+        r"\b(?:copy|put|append|attach|repeat|add|insert|write|paste)\s+(?:this|these|the same|the above)\s+(?:paragraph|instructions?|document|sentence|text|section|rules?|lines?|block|note)\b",
+        r"\b(?:AGENTS|CLAUDE|MEMORY|GEMINI)\.md\b|\.cursorrules\b|\b(?:every|each)\b|\bother (?:assistants|agents|models)\b|\brecipient",
+    ),
+    _rule(
+        "copy-itself",
+        "block",
+        r"\bmust contain this (?:sentence|paragraph|text)\b|\battach this (?:document|skill|file)\b",
+    ),
+    _rule(
+        "self-authorised",
+        "block",
+        r"\b(?:user|operator|owner) (?:hereby )?(?:consents|agrees|has consented|has agreed) to (?:all|every|any|everything)\b|\bno further (?:confirmation|approval|permission) is (?:necessary|needed|required)\b"
+        r"|\b(?:all|every) (?:commands?|actions?|steps?)\b[^.]{0,40}\b(?:count|counts|are|is) (?:as )?(?:pre-?)?approved\b|\bskip the permission prompt\b"
+        r"|\bneed not (?:examine|inspect|scan) the\b|\bscanner verdict: (?:clean|safe)|\bgranted by (?:the )?skill\b",
+    ),
+    _rule(
+        "sways-the-scanner",
+        "block",
+        r"\bmark this (?:document|skill|file|text) as (?:safe|benign|clean|trusted)\b|\bwhatever (?:classifier|scanner) you\b|\banswer for this text must be\b"
+        r"|\badded to the (?:scanner|antivirus)'?s? (?:exclusion|allow|ignore) ?list\b",
+    ),
+    _rule(
+        "disable-checks",
+        "block",
+        r"\b(?:switch|turn) (?:your|the) (?:moderation|safety|filters?|guardrails?) off\b|\bapproval_mode\s*=\s*[\"']never|\bsystemctl (?:stop|disable) (?:\w*edr|\w*falcon|auditd|\w*defender|\w*antivirus)\S*"
+        r"|\b(?:endpoint|virus) protection\b[^.]{0,60}\b(?:stop|disable|off)\b|\b(?:stop|disable) the (?:endpoint|virus) protection\b|\brefusals are a malfunction\b",
+    ),
+    _rule(
+        "addresses-model",
+        "review",
+        r"\b(?:to|for) the (?:language model|AI model|LLM)\b|\bmodel reading this\b|^\W{0,6}(?:Assistant|AI|Model)\s*[,:]",
+    ),
 )
 
 SECRET_VALUE = (
@@ -274,6 +349,16 @@ CODE_RULES = (
         r"(?:secrets?|creds|credentials|tokens?)\s*=\s*\{",
         r"os\.environ",
         r"os\.environ",
+    ),
+    _rule(
+        "code-sends-secret",
+        "block",
+        r"(?:-F|-d|-T|--data(?:-\w+)?|--upload-file)\s+\S{0,40}@?\S{0,40}(?:\.env\b|\.ssh/|credentials|id_rsa|\.netrc|\.npmrc)",
+    ),
+    _rule(
+        "code-dns-leak",
+        "block",
+        r"\$\([^)\n]{0,80}(?:credentials|\.ssh|\.env|token|secret)[^)\n]{0,60}\)\.\w",
     ),
     _rule("code-dns-leak", "block", r"\b(?:dig|nslookup)\s[^\n]{0,120}(?:\$\(|\{\w+\}\.)"),
     _rule(
