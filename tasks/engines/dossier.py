@@ -117,7 +117,9 @@ def _hidden_markdown(raw: str) -> Iterator[Reading]:
 def _strong(sentence: str) -> Iterator[str]:
     """The lexicon's strong rules that the sentence gives and neither quotes nor describes."""
     for hit in lexicon_hits(sentence):
-        if hit.rule in STRONG and not is_reported(sentence, hit.start, min(hit.end + 12, len(sentence))):
+        # A label before a quotation may hold the first of the words, and the quotation the others.
+        reported = any(is_reported(sentence, at, hit.end) for at in (hit.start, hit.end))
+        if hit.rule in STRONG and not reported:
             yield hit.rule
 
 

@@ -23,7 +23,7 @@ __all__ = ["Guard", "RequestReading", "ScoredWindow", "read_evidence", "request_
 GRAY = 0.05
 """A short text that scores this much is read again from each of its sentences on."""
 EDGE_CHARACTERS = 600
-EDGES = 6
+EDGES = 3
 SENTENCE_START = re.compile(r"(?<=[.!?;:])\s+(?=\S)|\n+(?=\S)")
 
 
@@ -125,7 +125,7 @@ def _distinct(windows: Sequence[Window]) -> tuple[Window, ...]:
 
 
 def _window_edges(windows: Sequence[Window], defender: Defender) -> tuple[Window, ...]:
-    edges = [Reading(window.kind, edge) for window in windows[:2] for edge in _edges(window.passage.text)]
+    edges = [Reading(window.kind, edge) for window in windows[:1] for edge in _edges(window.passage.text)]
     return windows_of(Views(tuple(edges)), defender)[1] if edges else ()
 
 
