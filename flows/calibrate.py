@@ -20,9 +20,9 @@ from pickysteve.calibration.measures import auroc
 from pickysteve.flows.ingest import ingest_registry
 from pickysteve.flows.suite import Task, read_suite
 from pickysteve.registry.index import IndexData
-from pickysteve.tasks.engines.defender import Defender
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION, TEXT_FEATURES, pair_features
+from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker, class_columns
 from pickysteve.tasks.gate import GateConfig
@@ -63,7 +63,7 @@ class _Scene:
     choice: Choice
 
 
-def load_split(folder: Path, encoder: Embedder, defender: Defender) -> Split:
+def load_split(folder: Path, encoder: Embedder, defender: Guard) -> Split:
     """Ingest `folder`/skills into a temporary index and read `folder`/suite.jsonl."""
     with TemporaryDirectory() as scratch:
         done = ingest_registry(

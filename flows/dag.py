@@ -10,8 +10,8 @@ from pickysteve.flows.settings import Settings
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.assemble import assemble
 from pickysteve.tasks.compat import compat
-from pickysteve.tasks.engines.defender import Defender
 from pickysteve.tasks.engines.embedder import Embedder
+from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, Reranker
 from pickysteve.tasks.execute import execute
@@ -36,7 +36,7 @@ class Engines:
     index: SearchIndex
     encoder: Embedder
     reranker: Reranker
-    defender: Defender
+    defender: Guard
     calibration: Calibration
 
 

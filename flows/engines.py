@@ -12,9 +12,9 @@ from pickysteve.flows.examples import apply_overlay
 from pickysteve.flows.ingest import Ingested, Progress, ingest_registry, quiet
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.index import IndexData, read_index
-from pickysteve.tasks.engines.defender import Defender
 from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.features import SCORING_VERSION
+from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker
 from pickysteve.tasks.gate import gate_fingerprint
@@ -35,8 +35,8 @@ def ingest(
     return ingest_registry(
         settings.registry,
         index_folder(settings),
-        encoder=MiniLM(),
-        defender=Defender(),
+        encoder=(encoder := MiniLM()),
+        defender=Guard(encoder),
         config=settings.gate,
         overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
         strict=strict,
@@ -51,7 +51,8 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     A registry without an index, or with one of other models, is ingested first. Raises
     RegistryMissing, RegistryEmpty, IndexCorrupt or CalibrationMismatch.
     """
-    encoder, defender = MiniLM(), Defender()
+    encoder = MiniLM()
+    defender = Guard(encoder)
     calibration = Calibration(read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION))
     data = _current_index(settings, encoder, defender) or ingest(settings, progress=progress).data
     return Engines(
@@ -63,7 +64,7 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     )
 
 
-def _current_index(settings: Settings, encoder: MiniLM, defender: Defender) -> IndexData | None:
+def _current_index(settings: Settings, encoder: MiniLM, defender: Guard) -> IndexData | None:
     if not settings.registry.is_dir():
         raise RegistryMissing(
             f'There is no folder "{settings.registry}": pass --registry the folder of your skills.'

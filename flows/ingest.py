@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.errors import IndexCorrupt, IndexMissing, RegistryEmpty, SkillFormatError
+from pickysteve.flows.review import decided, read_decisions
 from pickysteve.registry.catalogue import Catalogue, build_catalogue
 from pickysteve.registry.discover import discover
 from pickysteve.registry.index import IndexData, Vector, read_index, write_index
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.passages import passages
 from pickysteve.tasks.engines.bm25 import count_terms
-from pickysteve.tasks.engines.defender import Defender
 from pickysteve.tasks.engines.embedder import Embedder
+from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import text_digest
-from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_note
+from pickysteve.tasks.gate import OPERATOR, GateConfig, gate_fingerprint, judge_document, judge_note
 
 __all__ = ["Ingested", "Progress", "ingest_registry", "quiet"]
 
@@ -51,7 +52,7 @@ def ingest_registry(
     folder: Path,
     *,
     encoder: Embedder,
-    defender: Defender,
+    defender: Guard,
     config: GateConfig,
     overlay: Callable[[Catalogue], None] = lambda catalogue: None,
     strict: bool = False,
@@ -101,23 +102,24 @@ def _scan(
     catalogue: Catalogue,
     data: IndexData,
     before: IndexData | None,
-    defender: Defender,
+    defender: Guard,
     config: GateConfig,
     progress: Progress,
 ) -> int:
     """Judge every text that may reach a model. Refused notes are removed, refused units are marked."""
     known = before.verdicts if before and before.gate == data.gate else {}
+    decisions = read_decisions()
     jobs = [(unit.text, True) for unit in catalogue.units.values()]
     jobs += [(text, False) for skill in catalogue.skills.values() for text in _notes(skill)]
     scanned = 0
     for done, (text, is_document) in enumerate(jobs, start=1):
         digest = text_digest(text)
         verdict = known.get(digest)
-        if verdict is None or not verdict.allowed:
+        if verdict is None or not verdict.allowed or any(f.rule == OPERATOR for f in verdict.findings):
             judge = judge_document if is_document else judge_note
             verdict = judge(text, defender, config)
             scanned += 1
-        data.verdicts[digest] = verdict
+        data.verdicts[digest] = decided(verdict, decisions)
         progress("scanning", done, len(jobs))
     for skill in list(catalogue.skills.values()):
         catalogue.skills[skill.skill_id] = _without_refused_notes(skill, data.verdicts, catalogue.problems)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -19,10 +19,20 @@ from pathlib import Path
 
 from pickysteve.errors import GateUnavailable
 
-__all__ = ["BLOCK_THRESHOLD", "Defender", "Hit", "Passage", "Scan", "prepare", "window_bounds"]
+__all__ = [
+    "BLOCK_THRESHOLD",
+    "Defender",
+    "Hit",
+    "Passage",
+    "Scan",
+    "prepare",
+    "refusal",
+    "unreadable",
+    "window_bounds",
+]
 
 VERSION = "0.9.4"
-RULES = "1"
+RULES = "2"
 BLOCK_THRESHOLD = 0.52
 PINNED = {
     "model_quantized.onnx": "3d4a1ba798c395c140202992c50e6c8de02fb1b9bd5aba6540848705b9c1e92c",
@@ -49,7 +59,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 WHITESPACE_RUN = re.compile(r"\s{3,}")
 PUNCTUATION_RUN = re.compile(r"([^\w\s])\1{3,}")
 LETTER_RUN = re.compile(r"(\w)\1{63,}")
-WORD = re.compile(r"\w+")
+LONG_WORD = re.compile(rf"\w{{{WORD_CHARACTERS + 1},}}")
 
 
 @dataclass(frozen=True)
@@ -63,10 +73,12 @@ class Hit:
 
 @dataclass(frozen=True)
 class Passage:
-    """A window that is suspect: by its score, or by its patterns."""
+    """A window of a text, with what both tiers say of it."""
 
     text: str
     score: float
+    aux: float = 0.0
+    """The classifier's second head, in [0, 1]."""
     hits: tuple[Hit, ...] = ()
     tier1_high: bool = False
 
@@ -79,6 +91,7 @@ class Scan:
     """The highest window score of the classifier, in [0, 1]."""
     tier1_high: bool
     passages: tuple[Passage, ...]
+    """Every window, in order."""
     covered: bool
     reason: str = ""
     """Why the text was not covered."""
@@ -92,13 +105,11 @@ def prepare(text: str) -> str:
     text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
     text = WHITESPACE_RUN.sub(lambda run: "\n\n" if "\n" in run[0] else " ", text)
     text = LETTER_RUN.sub(lambda run: run[1] * 64, PUNCTUATION_RUN.sub(r"\1\1\1", text))
-    return WORD.sub(_split_run_on, text)
+    return LONG_WORD.sub(_split_run_on, text)
 
 
 def _split_run_on(word: re.Match[str]) -> str:
     letters = word[0]
-    if len(letters) <= WORD_CHARACTERS:
-        return letters
     return " ".join(letters[i : i + PIECE_CHARACTERS] for i in range(0, len(letters), PIECE_CHARACTERS))
 
 
@@ -177,19 +188,33 @@ class Defender:
 
         Texts of fewer than ten characters are judged by patterns alone: the model needs more.
         """
-        if SURROGATE.search(text):
-            return refusal("the text holds a lone surrogate")
-        if len(text) > max_characters:
-            return refusal(f"the text is longer than {max_characters} characters")
+        if reason := unreadable(text, max_characters):
+            return refusal(reason)
         prepared = prepare(text)
         if len(prepared) > 2 * max_characters:
             return refusal(f"the text unfolds to more than {2 * max_characters} characters")
+        return self.scan_prepared((prepared,))[0]
+
+    def scan_prepared(self, texts: Sequence[str]) -> list[Scan]:
+        """Scan texts that `prepare` gave, all windows in one batch; each is covered, or refused."""
         tiers = self._tiers
         # The only place where a failure of the scanner is caught; it becomes a refusal.
         try:
-            return _combine(tiers.judge(tuple(dict.fromkeys(tiers.windows(prepared)))))
+            windows = [tuple(dict.fromkeys(tiers.windows(text))) for text in texts]
+            every = tuple(dict.fromkeys(window for each in windows for window in each))
+            passages = dict(zip(every, tiers.judge(every), strict=True))
         except _faults() as fault:
-            return refusal(f"the scanner failed with {type(fault).__name__}")
+            return [refusal(f"the scanner failed with {type(fault).__name__}")] * len(texts)
+        return [_combine(passages[window] for window in each) for each in windows]
+
+
+def unreadable(text: str, max_characters: int) -> str:
+    """Why a text is refused before it is scanned; empty when it is not."""
+    if SURROGATE.search(text):
+        return "the text holds a lone surrogate"
+    if len(text) > max_characters:
+        return f"the text is longer than {max_characters} characters"
+    return ""
 
 
 class _UncoveredError(ValueError):
@@ -230,14 +255,16 @@ class _Tiers:
     def judge(self, windows: tuple[str, ...]) -> list[Passage]:
         """A passage for each window, suspect or not, in order."""
         scores = self.scores(windows)
-        return [self.passage(window, score) for window, score in zip(windows, scores, strict=True)]
+        return [self.passage(window, *pair) for window, pair in zip(windows, scores, strict=True)]
 
-    def scores(self, windows: tuple[str, ...]) -> list[float]:
-        """The classifier's score per window; 0 for one that is too short to be classified."""
+    def scores(self, windows: tuple[str, ...]) -> list[tuple[float, float]]:
+        """Both heads' scores per window; 0 for one that is too short to be classified."""
         chunks = [self.chunk(window) for window in windows]
-        scored = iter(self.tier2.classify_chunks_batch([chunk for chunk in chunks if chunk]))
-        scores = [float(next(scored)) if chunk else 0.0 for chunk in chunks]
-        if not all(math.isfinite(score) for score in scores):
+        scored = iter(self.tier2.classify_chunks_batch_pair([chunk for chunk in chunks if chunk]))
+        pairs = [next(scored) if chunk else (0.0, 0.0) for chunk in chunks]
+        # A text that the scanner takes for noise has no second score.
+        scores = [(float(main), float(0.0 if aux is None else aux)) for main, aux in pairs]
+        if not all(math.isfinite(score) for pair in scores for score in pair):
             raise _UncoveredError("a score is not finite")
         return scores
 
@@ -249,13 +276,13 @@ class _Tiers:
             raise _UncoveredError("the classifier skipped a window")
         return chunks[0] if chunks else ""
 
-    def passage(self, window: str, score: float) -> Passage:
+    def passage(self, window: str, score: float, aux: float) -> Passage:
         """Apply the pattern tier to a scored window."""
         found = self.tier1.sanitize(window, tool_name="text").metadata
         if found.analysis_truncated:
             raise _UncoveredError("the patterns did not read a whole window")
         high = found.overall_risk_level in ("high", "critical")
-        return Passage(window, score, self.hits(window) if high else (), high)
+        return Passage(window, score, aux, self.hits(window) if high else (), high)
 
     def hits(self, window: str) -> tuple[Hit, ...]:
         """High-severity matches; one that shows only after the scanner's folding stands alone."""
@@ -274,9 +301,8 @@ def _line_around(window: str, matched: str) -> str:
 
 def _combine(passages: Iterable[Passage]) -> Scan:
     every = tuple(passages)
-    suspect = tuple(p for p in every if p.tier1_high or p.score >= BLOCK_THRESHOLD)
     score = max((p.score for p in every), default=0.0)
-    return Scan(score, any(p.tier1_high for p in every), suspect, covered=True)
+    return Scan(score, any(p.tier1_high for p in every), every, covered=True)
 
 
 def _file_digest(path: Path) -> str:

@@ -120,10 +120,10 @@ class BrokenClassifier:
     def prepare_chunks(self, text: str) -> dict[str, object]:
         return {"chunks": [text], "skipped": False}
 
-    def classify_chunks_batch(self, chunks: list[str]) -> list[object]:
+    def classify_chunks_batch_pair(self, chunks: list[str]) -> list[object]:
         if isinstance(self.outcome, Exception):
             raise self.outcome
-        return [self.outcome] * len(chunks)
+        return [(self.outcome, None)] * len(chunks)
 
 
 def test_another_version_or_model_stops_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
