@@ -62,15 +62,16 @@ def calibrate(
     from pickysteve.calibration.fitted import EMBEDDED
     from pickysteve.flows.calibrate import calibrate as fit_and_calibrate
     from pickysteve.flows.calibrate import load_split
-    from pickysteve.tasks.engines.defender import Defender
     from pickysteve.tasks.engines.embedder import MiniLM
+    from pickysteve.tasks.engines.guard import Guard
 
     for split in ("fit", "calibrate"):
         if not (datasets / split / "suite.jsonl").is_file():
             raise RegistryMissing(
                 f'There is no "{datasets / split}": run this in a checkout, or pass --datasets.'
             )
-    encoder, defender = MiniLM(), Defender()
+    encoder = MiniLM()
+    defender = Guard(encoder)
     remarks = error_console()
     splits = [load_split(datasets / split, encoder, defender) for split in ("fit", "calibrate")]
     fitted = fit_and_calibrate(splits[0], splits[1], encoder, remarks.print)

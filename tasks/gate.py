@@ -259,10 +259,13 @@ def judge_documents(
         candidate.model_copy(update={"verdict": _current_verdict(candidate, index, defender, config)})
         for candidate in candidates.candidates
     ]
-    allowed = tuple(c for c in judged if c.verdict is not None and c.verdict.allowed is True)
-    refused = tuple(c for c in judged if c not in allowed)
+    allowed, refused = (tuple(c for c in judged if _is_allowed(c) is wanted) for wanted in (True, False))
     aborted = bool(refused) and config.policy == "abort"
     return Candidates(candidates=() if aborted else allowed, refused=refused, aborted=aborted)
+
+
+def _is_allowed(candidate: Candidate) -> bool:
+    return candidate.verdict is not None and candidate.verdict.allowed is True
 
 
 def _current_verdict(

@@ -45,10 +45,10 @@ def encoder(own_home: Path):
 
 
 @pytest.fixture(scope="session")
-def defender():
-    from pickysteve.tasks.engines.defender import Defender
+def defender(encoder):
+    from pickysteve.tasks.engines.guard import Guard
 
-    return Defender()
+    return Guard(encoder)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,16 @@ from typing import Literal
 
 from pickysteve.registry.models import Finding
 
-__all__ = ["CODE_RULES", "RULES", "audit_document", "is_reported", "sentences"]
+__all__ = [
+    "CODE_RULES",
+    "DESCRIBED",
+    "NEGATED",
+    "RULES",
+    "SENTENCE_END",
+    "audit_document",
+    "is_reported",
+    "sentences",
+]
 
 Severity = Literal["review", "block"]
 

@@ -21,6 +21,7 @@ from pickysteve.errors import GateUnavailable
 
 __all__ = [
     "BLOCK_THRESHOLD",
+    "INVISIBLE",
     "Defender",
     "Hit",
     "Passage",

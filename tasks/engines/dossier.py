@@ -17,7 +17,7 @@ from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD, Defender, Scan
 from pickysteve.tasks.engines.lexicon import lexicon_hits
 from pickysteve.tasks.engines.views import Reading, Views, read_views
 
-__all__ = ["DOCUMENT_FEATURES", "Dossier", "document_features", "read_document"]
+__all__ = ["DOCUMENT_FEATURES", "INJECTIONS", "Dossier", "document_features", "read_document"]
 
 # The scanner's patterns that no ordinary document matches by accident; the others are for review.
 INJECTIONS = frozenset(

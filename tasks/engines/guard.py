@@ -18,7 +18,7 @@ from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES, Window, features_of, windows_of
 from pickysteve.tasks.engines.views import Reading, Views, read_views
 
-__all__ = ["Guard", "RequestReading", "ScoredWindow", "read_evidence", "request_matrix"]
+__all__ = ["Guard", "RequestReading", "ScoredWindow", "head_scores", "read_evidence", "request_matrix"]
 
 GRAY = 0.05
 """A short text that scores this much is read again from each of its sentences on."""
