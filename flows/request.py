@@ -16,6 +16,7 @@ from prefect.context import SyncClientContext
 from prefect.runtime import flow_run
 from prefect.settings import (
     PREFECT_API_URL,
+    PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
     PREFECT_CLIENT_MAX_RETRIES,
     PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED,
     PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
@@ -90,6 +91,7 @@ def orchestrated_session() -> Iterator[SyncPrefectClient]:
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
         PREFECT_LOGGING_TO_API_ENABLED: False,
         PREFECT_CLIENT_MAX_RETRIES: 3,
+        PREFECT_CLIENT_CSRF_SUPPORT_ENABLED: False,
         PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED: False,
     }
     with temporary_settings(changes):

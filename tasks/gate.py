@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeGuard
 
 from pydantic import Field
 
@@ -255,10 +255,14 @@ def judge_documents(
 
     The policy "drop" leaves refused candidates out; "abort" hands on none at all.
     """
-    judged = [
-        candidate.model_copy(update={"verdict": _current_verdict(candidate, index, defender, config)})
-        for candidate in candidates.candidates
-    ]
+    current = gate_fingerprint(defender, config)
+
+    def judged_now(candidate: Candidate) -> Verdict:
+        text = index.unit(candidate.unit_id).text
+        stored = index.verdict_of(candidate.unit_id)
+        return stored if _holds(stored, text, current) else judge_document(text, defender, config)
+
+    judged = [c.model_copy(update={"verdict": judged_now(c)}) for c in candidates.candidates]
     allowed, refused = (tuple(c for c in judged if _is_allowed(c) is wanted) for wanted in (True, False))
     aborted = bool(refused) and config.policy == "abort"
     return Candidates(candidates=() if aborted else allowed, refused=refused, aborted=aborted)
@@ -268,25 +272,14 @@ def _is_allowed(candidate: Candidate) -> bool:
     return candidate.verdict is not None and candidate.verdict.allowed is True
 
 
-def _current_verdict(
-    candidate: Candidate, index: VerdictIndex, defender: Guard, config: GateConfig
-) -> Verdict:
-    """A stored allow of this very text by this very gate, else a new verdict: blocks are judged again.
+def _holds(stored: Verdict | None, text: str, fingerprint: str) -> TypeGuard[Verdict]:
+    """An allow of this very text by this very gate; blocks are judged again.
 
     What the operator refused stays refused.
     """
-    text = index.unit(candidate.unit_id).text
-    stored = index.verdict_of(candidate.unit_id)
-    if stored is not None and stored.sha256 == text_digest(text) and _refused_by_operator(stored):
-        return stored
-    if (
-        stored is not None
-        and stored.allowed
-        and stored.sha256 == text_digest(text)
-        and stored.fingerprint == gate_fingerprint(defender, config)
-    ):
-        return stored
-    return judge_document(text, defender, config)
+    if stored is None or stored.sha256 != text_digest(text):
+        return False
+    return _refused_by_operator(stored) or (stored.allowed and stored.fingerprint == fingerprint)
 
 
 def _refused_by_operator(verdict: Verdict) -> bool:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from pickysteve.tasks.engines.bm25 import stemmed_terms
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Reranker
 from pickysteve.tasks.stage import StageConfig, stage
-from pickysteve.tasks.values import Candidates, Clause, Route
+from pickysteve.tasks.values import Candidates, Clause, Cut, Route
 
 __all__ = ["RerankConfig", "rerank", "score_candidates"]
+
+
+Floats = NDArray[Any]
 
 
 class RerankConfig(StageConfig):
@@ -28,9 +33,7 @@ def score_candidates(
 ) -> Candidates:
     """The candidates with scores and features, best first; ties fall back to the fused rank."""
     scores, features = reranker.scores(route.query, route.clauses, index)
-    halves = []
-    if any(cut.signalled for cut in route.cuts) or _second_best(scores, index) >= config.contest:
-        halves = [reranker.scores(half, (Clause(text=half, role="ask"),), index)[0] for half in route.halves]
+    halves = _score_halves(route, _second_best(scores, index), index, reranker, config)
     scored = []
     for candidate in gated.candidates:
         row = index.row_of[candidate.unit_id]
@@ -45,7 +48,27 @@ def score_candidates(
     return gated.model_copy(update={"candidates": tuple(ranked)})
 
 
-def _second_best(scores: NDArray[Any], index: SearchIndex) -> float:
+def _score_halves(
+    route: Route, runner_up: float, index: SearchIndex, reranker: Reranker, config: RerankConfig
+) -> list[Floats]:
+    """Scores of both halves of every cut; zeros where reading them could not make a second job likely."""
+    nothing = np.zeros(len(index.unit_ids))
+    halves = []
+    for cut in route.cuts:
+        worth = cut.signalled or (runner_up >= config.contest and _parts_in_words(cut, index))
+        for half in (cut.first, cut.second):
+            asked = (Clause(text=half, role="ask"),)
+            halves.append(reranker.scores(half, asked, index)[0] if worth else nothing)
+    return halves
+
+
+def _parts_in_words(cut: Cut, index: SearchIndex) -> bool:
+    """Whether the words of the two halves point to different skills."""
+    rows = [int(np.argmax(index.bm25.coverage(stemmed_terms(half)))) for half in (cut.first, cut.second)]
+    return len({index.skill_row[row] for row in rows}) == 2
+
+
+def _second_best(scores: Floats, index: SearchIndex) -> float:
     """The score of the runner-up among skills, 0 when there is none."""
     best = sorted((float(scores[rows].max()) for rows in index.skill_rows.values()), reverse=True)
     return best[1] if len(best) > 1 else 0.0

@@ -22,7 +22,7 @@ class RouteConfig(StageConfig):
         4000, ge=100, description="searched part of a long request: its start and end"
     )
     max_clauses: int = Field(24, gt=0, description="clauses weighed one by one")
-    max_cuts: int = Field(3, ge=0, description="places where a request may fall into two jobs")
+    max_cuts: int = Field(2, ge=0, description="places where a request may fall into two jobs")
     min_half_words: int = Field(2, gt=0, description="a shorter half is no job of its own")
 
 

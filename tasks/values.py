@@ -91,7 +91,7 @@ class Candidate(Value):
     score: float | None = None
     """The reranker's calibrated score in [0, 1]: topical similarity, not correctness."""
     part_scores: tuple[float, ...] = ()
-    """The same for each half of the route's cuts."""
+    """The same for both halves of each cut of the route; 0 for halves that were not worth reading."""
     features: dict[str, float] = Field(default_factory=dict)
 
 

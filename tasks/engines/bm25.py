@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -50,14 +50,25 @@ class Bm25(BM25Okapi):  # type: ignore[misc]
         super().__init__(postings or [{}], k1=k1, b=b)
 
     def _initialize(self, corpus: Iterable[Mapping[str, int]]) -> dict[str, int]:
-        documents: Counter[str] = Counter()
-        for counts in corpus:
-            self.doc_freqs.append(counts)
+        self.inverted: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for row, counts in enumerate(corpus):
             self.doc_len.append(sum(counts.values()))
-            documents.update(counts.keys())
+            for term, count in counts.items():
+                self.inverted[term].append((row, count))
         self.corpus_size = len(self.doc_len)
         self.avgdl = max(sum(self.doc_len) / self.corpus_size, 1.0)
-        return documents
+        lengths = np.asarray(self.doc_len) / self.avgdl
+        self.damping = self.k1 * (1 - self.b + self.b * lengths)
+        return {term: len(rows) for term, rows in self.inverted.items()}
+
+    def get_scores(self, query: Sequence[str]) -> NDArray[Any]:
+        """One score a document, as rank-bm25 gives it; only documents that hold a term are touched."""
+        scores = np.zeros(self.corpus_size)
+        for term in query:
+            if term in self.inverted:
+                rows, counts = np.array(self.inverted[term]).T
+                scores[rows] += self.idf[term] * counts * (self.k1 + 1) / (counts + self.damping[rows])
+        return scores
 
     def _calc_idf(self, nd: Mapping[str, int]) -> None:
         self.idf = {word: self._lucene_idf(n) for word, n in nd.items()}
@@ -68,5 +79,5 @@ class Bm25(BM25Okapi):  # type: ignore[misc]
     def coverage(self, terms: Sequence[str]) -> NDArray[Any]:
         """Scores in [0, 1): the share of the query's informative words that each document answers."""
         ceiling = sum(self.idf.get(term, self._lucene_idf(0)) for term in terms) * (self.k1 + 1)
-        scores = np.asarray(self.get_scores(terms), dtype=np.float64)
+        scores = self.get_scores(terms)
         return scores / ceiling if ceiling else scores

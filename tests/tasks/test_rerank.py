@@ -31,7 +31,9 @@ class TableReranker:
 
 @pytest.fixture(scope="module")
 def index(sketch, index_of):
-    return index_of(*(sketch(name, {name: (1, 0, 0)}) for name in ("a", "b", "c")))
+    """Skill "a" speaks of left and "b" of right."""
+    words = {"a": "left", "b": "right", "c": "neither"}
+    return index_of(*(sketch(name, {name: (1, 0, 0)}, bodies={name: word}) for name, word in words.items()))
 
 
 def candidates(*unit_ids: str) -> Candidates:
@@ -89,7 +91,14 @@ def test_halves_are_scored_where_a_second_job_is_likely(
     found, asked = scored(table, index, route)
     assert asked == (["ask", "left", "right"] if halves_are_scored else ["ask"])
     parts = {c.unit_id: c.part_scores for c in found}
-    assert parts["a"] == ((0.7, 0.0) if halves_are_scored else ())
+    assert parts["a"] == ((0.7, 0.0) if halves_are_scored else (0.0, 0.0))
+
+
+def test_halves_whose_words_point_to_one_skill_are_not_read(index) -> None:
+    one = Cut(first="left", second="left and left", signalled=False)
+    found, asked = scored({"ask": [0.9, 0.8, 0.1]}, index, ASKED.model_copy(update={"cuts": (one,)}))
+    assert asked == ["ask"]
+    assert {c.part_scores for c in found} == {(0.0, 0.0)}
 
 
 def test_the_runner_up_is_another_skill_and_no_sibling_unit(sketch, index_of) -> None:
