@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict
 
 from pickysteve.registry.models import Value
-from pickysteve.tasks.values import Degradation, StageOutput, StageRecord
+from pickysteve.tasks.values import Degradation, Mark, StageOutput, StageRecord
 
 if TYPE_CHECKING:
     from prefect import Task
@@ -165,7 +165,8 @@ class Orchestrated(Direct):
 
         key = stage.cache_key(values, using, config) if stage.cached else ""
         call = _Call(stage, using, config, key)
-        output = cast(Out, _task(stage)(values, quote(call)))
+        marks = tuple(value.mark for value in values if isinstance(value, StageOutput))
+        output = cast(Out, _task(stage)(marks, quote(values), quote(call)))
         self.keep(call, output)
         return output
 
@@ -194,7 +195,7 @@ def _task(stage: Stage[Any]) -> Task[..., Any]:
     """The Prefect task around a stage, made on its first orchestrated use."""
     from pickysteve.tasks.caching import make_task
 
-    def body(values: tuple[Value, ...], call: Any) -> Any:
+    def body(marks: tuple[Mark, ...], values: tuple[Value, ...], call: Any) -> Any:
         return call(values)
 
     return make_task(stage.name, body, cached=stage.cached, timeout_seconds=stage.timeout_seconds)

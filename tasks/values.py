@@ -17,6 +17,7 @@ __all__ = [
     "Cut",
     "Degradation",
     "Execution",
+    "Mark",
     "Note",
     "Notes",
     "Option",
@@ -34,8 +35,15 @@ Status = Literal["ok", "no_confident_match", "blocked_request", "blocked_retriev
 Role = Literal["ask", "context", "ruled_out"]
 
 
+class Mark(Value):
+    """An object of its own, for Prefect to follow."""
+
+
 class StageOutput(Value):
     """What a stage returns; it says so itself when the stage fell back."""
+
+    mark: Mark = Field(default_factory=Mark, exclude=True, repr=False)
+    """Draws the edge to the next stage in Prefect, which would otherwise visit every field of every value."""
 
     degraded: str = ""
     """Why the stage fell back to a weaker method; empty when it did not."""

@@ -137,6 +137,30 @@ def test_a_run_shows_twelve_task_runs_the_outcome_and_the_candidates(on_server, 
     assert "rust-build-errors" in str(artifacts[0].data)
 
 
+def test_the_edges_between_the_stages_can_be_followed(on_server, engines, small_settings):
+    pick_orchestrated(Request(text="is this unsafe block sound"), engines, small_settings)
+    run = latest_run()
+    task_runs(run.id)
+    wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[run.id]))
+    with orchestrated_session() as client:
+        found = {task.id: task for task in client.read_task_runs(task_run_filter=wanted)}
+    edges = {
+        (found[source.id].name, task.name)
+        for task in found.values()
+        for sources in task.task_inputs.values()
+        for source in sources
+        if source.input_type == "task_run"
+    }
+    assert {
+        ("route", "retrieve"),
+        ("retrieve", "gate-documents"),
+        ("gate-documents", "rerank"),
+        ("rerank", "floor"),
+        ("floor", "judge"),
+        ("judge", "assemble"),
+    } <= edges
+
+
 def test_an_abstention_is_a_completed_state_of_its_own_name(on_server, engines, small_settings):
     pick_orchestrated(Request(text="write a haiku about snow"), engines, small_settings)
     assert latest_run().state.name == "NoConfidentMatch"
