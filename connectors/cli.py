@@ -139,7 +139,9 @@ def ingest(
     )
 
 
-COMMANDS = {"pick", "run", "ingest", "skills", "runs", "eval", "calibrate"}
+COMMANDS = {command.name for command in app.registered_commands} | {
+    group.name for group in app.registered_groups
+}
 
 
 def main() -> None:
