@@ -73,7 +73,8 @@ def ingest_registry(
         raise RegistryEmpty(
             f'No skill was found in "{root}": put a SKILL.md or another .md file there.{first}'
         )
-    before = None if fresh else _previous(folder)
+    remarks: list[Problem] = []
+    before = None if fresh else _previous(folder, remarks)
     data = IndexData(
         root=str(root.resolve()),
         encoder=encoder.fingerprint,
@@ -83,6 +84,7 @@ def ingest_registry(
     scanned = _scan(catalogue, data, before, defender, config, progress)
     if strict and len(catalogue.problems) > 0:
         raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")
+    catalogue.problems += remarks
     _fill(catalogue, data, before)
     encoded = _encode(data, before, encoder, progress)
     data.postings = _postings(data)
@@ -90,11 +92,17 @@ def ingest_registry(
     return Ingested(data, scanned, encoded)
 
 
-def _previous(folder: Path) -> IndexData | None:
-    """The index as it is, for what can be kept of it; a damaged one is built anew."""
+def _previous(folder: Path, problems: list[Problem]) -> IndexData | None:
+    """The index as it is, for what can be kept of it; a damaged one is built anew, and that is said."""
     try:
         return read_index(folder)
-    except (IndexMissing, IndexCorrupt):
+    except IndexMissing:
+        return None
+    except IndexCorrupt:
+        remedy = "nothing to do: it was built anew from the files"
+        problems.append(
+            Problem(path=str(folder), reason="the old index was damaged", remedy=remedy, fatal=False)
+        )
         return None
 
 

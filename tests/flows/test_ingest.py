@@ -134,5 +134,7 @@ def test_a_damaged_index_is_refused_on_reading_and_mended_by_ingest(ingest, tmp_
     table.write_bytes(table.read_bytes()[:-1] + b"X")
     with pytest.raises(IndexCorrupt, match="ingest"):
         read_index(tmp_path / "index")
-    ingest()
+    (remark,) = ingest().data.problems
+    assert "damaged" in remark.reason and not remark.fatal
     assert len(read_index(tmp_path / "index").skills) == 2
+    assert ingest().data.problems == ()
