@@ -12,9 +12,8 @@ from rich.console import Console
 
 from pickysteve.connectors import cli_eval, cli_runs, cli_skills, gate_cli
 from pickysteve.connectors.render import error_console, explain_table, pick_json, progress_bar, show_pick
-from pickysteve.errors import PickyError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "run"]
 
 app = typer.Typer(
     name="pickysteve",
@@ -139,20 +138,24 @@ def ingest(
     )
 
 
+@app.command("mcp")
+def mcp() -> None:
+    """Serve MCP over standard input, for an agent's configuration."""
+    # never reached by the console script, which takes the short way to it
+    from pickysteve.connectors.mcp_main import main
+
+    main([])
+
+
 COMMANDS = {command.name for command in app.registered_commands} | {
     group.name for group in app.registered_groups
 }
 
 
-def main() -> None:
-    """Entry point: a first word that is no command is a request."""
-    arguments = sys.argv[1:]
+def run(arguments: list[str]) -> None:
+    """Run the command line: a first word that is no command is a request."""
     words = [word for word in arguments if not word.startswith("-")]
     top_level = not words and any(word in {"--help", "--version"} for word in arguments)
     if arguments and not top_level and (not words or words[0] not in COMMANDS):
         arguments = ["pick", *arguments]
-    try:
-        app(arguments, standalone_mode=True)
-    except PickyError as error:
-        error_console().print(f"pickysteve: {error}", markup=False, soft_wrap=True)
-        raise SystemExit(error.exit_code) from None
+    app(arguments, standalone_mode=True)

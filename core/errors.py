@@ -14,6 +14,7 @@
             RunsUnwritable           the runs directory refuses writes
             ServerMissing            no Prefect server to run on
             CalibrationMismatch      fitted for other models or another scoring version
+        EngineUnavailable            exit code 1: the background engine does not answer
         ModelUnavailable             exit code 1: weights missing or not the expected bytes
         GateUnavailable              exit code 1: the scanner cannot run, so nothing passes
 
@@ -22,6 +23,7 @@ A blocked request and an abstention are results, not errors.
 
 __all__ = [
     "CalibrationMismatch",
+    "EngineUnavailable",
     "GateUnavailable",
     "IndexCorrupt",
     "IndexMissing",
@@ -98,6 +100,10 @@ class ServerMissing(UserError):
 
 class CalibrationMismatch(UserError):
     """The calibration was fitted for other models or another scoring version."""
+
+
+class EngineUnavailable(PickyError):
+    """The background engine cannot be started, or stopped in the middle of a call."""
 
 
 class ModelUnavailable(PickyError):

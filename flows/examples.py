@@ -66,10 +66,12 @@ def apply_overlay(registry: Path, catalogue: Catalogue) -> None:
             catalogue.skills[skill_id] = skill.model_copy(update={"examples": kept + mine})
 
 
-def add_example(settings: Settings, skill_id: str, text: str, origin: str = "user") -> Verdict:
+def add_example(
+    settings: Settings, skill_id: str, text: str, origin: str = "user", defender: Guard | None = None
+) -> Verdict:
     """Keep a request as an example of the skill, when the gate allows it; the index follows at ingest."""
     text = " ".join(text.split())
-    verdict = judge_note(text, Guard(MiniLM()), settings.gate)
+    verdict = judge_note(text, defender or Guard(MiniLM()), settings.gate)
     if verdict.allowed:
         overlay = read_overlay(settings.registry)
         example = Example(skill_id=skill_id, text=text, origin=origin)

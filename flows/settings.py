@@ -71,6 +71,9 @@ class Settings(BaseSettings):
         default_factory=lambda: user_cache_path("pickysteve") / "index", description="indexes"
     )
     exclude: tuple[str, ...] = Field((), description="skills that are never picked")
+    keep_choices: bool = Field(False, description="keep a caller's choice from a shortlist as an example")
+    allow_examples: bool = Field(False, description="callers over MCP may add example requests")
+    engine_idle_seconds: int = Field(900, gt=0, description="the background engine stops after so long")
     gate: GateConfig = GateConfig()
     route: RouteConfig = RouteConfig()
     retrieve: RetrieveConfig = RetrieveConfig()

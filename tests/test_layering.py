@@ -128,7 +128,16 @@ def test_our_folders_are_never_imported_by_their_bare_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["connectors.cli", "flows.dag", "flows.engines", "tasks.log", "flows.evaluate"]
+    "module",
+    [
+        "connectors.cli",
+        "connectors.engine.process",
+        "connectors.mcp_main",
+        "flows.dag",
+        "flows.engines",
+        "tasks.log",
+        "flows.evaluate",
+    ],
 )
 def test_a_direct_pick_loads_neither_prefect_nor_torch(module: str) -> None:
     script = f"import sys, pickysteve.{module}; print(*sys.modules)"

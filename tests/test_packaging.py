@@ -36,4 +36,4 @@ def test_the_wheel_holds_code_skills_fits_and_the_typing_mark(wheel):
 
 def test_the_command_is_installed(wheel):
     (entry,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
-    assert "pickysteve = pickysteve.connectors.cli:main" in wheel.read(entry).decode()
+    assert "pickysteve = pickysteve.connectors.entry:main" in wheel.read(entry).decode()

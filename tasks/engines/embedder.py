@@ -74,11 +74,13 @@ class MiniLM:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text. The latest are remembered: stages of one request share texts."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._memo]
+        # one look at the memo: another thread may replace it
+        memo = self._memo
+        new = [text for text in dict.fromkeys(texts) if text not in memo]
         fresh = dict(zip(new, self._encode(new), strict=True))
-        vectors = [fresh[text] if text in fresh else self._memo[text] for text in texts]
+        vectors = [fresh[text] if text in fresh else memo[text] for text in texts]
         if len(new) <= MEMO_TEXTS:
-            kept = list(self._memo.items())[-(MEMO_TEXTS - len(new)) or MEMO_TEXTS :]
+            kept = list(memo.items())[-(MEMO_TEXTS - len(new)) or MEMO_TEXTS :]
             self._memo = {**dict(kept), **fresh}
         return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
 

@@ -1,0 +1,25 @@
+"""The console script. What a client waits for, the MCP handshake, loads nothing of the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from pickysteve.errors import PickyError
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run a command; a PickyError becomes one sentence and its exit code."""
+    try:
+        if sys.argv[1:2] == ["mcp"]:
+            from pickysteve.connectors.mcp_main import main as serve_mcp
+
+            serve_mcp(sys.argv[2:])
+        else:
+            from pickysteve.connectors.cli import run
+
+            run(sys.argv[1:])
+    except PickyError as error:
+        print(f"pickysteve: {error}", file=sys.stderr)  # noqa: T201
+        raise SystemExit(error.exit_code) from None
