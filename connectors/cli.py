@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors import cli_eval, cli_runs, cli_skills, gate_cli
+from pickysteve.connectors import cli_eval, cli_runs, cli_serve, cli_skills, gate_cli
 from pickysteve.connectors.render import error_console, explain_table, pick_json, progress_bar, show_pick
 
 __all__ = ["app", "run"]
@@ -26,6 +26,7 @@ cli_skills.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
 gate_cli.register(app)
+cli_serve.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
@@ -136,15 +137,6 @@ def ingest(
         f"{done.scanned} texts scanned, {done.encoded} encoded, the rest was known; {review} to review.\n"
         f"index: {report['index']}"
     )
-
-
-@app.command("mcp")
-def mcp() -> None:
-    """Serve MCP over standard input, for an agent's configuration."""
-    # never reached by the console script, which takes the short way to it
-    from pickysteve.connectors.mcp_main import main
-
-    main([])
 
 
 COMMANDS = {command.name for command in app.registered_commands} | {

@@ -86,6 +86,12 @@ class PickService:
                 next_cursor=_following(cursor, limit, len(ids)),
             )
 
+    def lines(self, skill_ids: Iterable[str]) -> str:
+        """A line for each of these skills, bounded; raises SettingsInvalid for an unknown one."""
+        with self._lock:
+            engines = self._engines()
+            return skill_lines([check_skill(skill, engines.index.skills) for skill in skill_ids], engines)
+
     def skill_files(self, cursor: int = 0, limit: int = PAGE) -> FilePage:
         """A page of the skills that can be served as files."""
         with self._lock:

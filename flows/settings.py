@@ -19,6 +19,7 @@ from pydantic_settings import (
 )
 
 from pickysteve.errors import SettingsInvalid
+from pickysteve.flows.serving import ProxyConfig, ServeConfig
 from pickysteve.tasks.assemble import AssembleConfig
 from pickysteve.tasks.compat import CompatConfig
 from pickysteve.tasks.execute import ExecuteConfig
@@ -84,6 +85,8 @@ class Settings(BaseSettings):
     compat: CompatConfig = CompatConfig()
     assemble: AssembleConfig = AssembleConfig()
     execute: ExecuteConfig = ExecuteConfig()
+    serve: ServeConfig = ServeConfig()
+    proxy: ProxyConfig = ProxyConfig()
 
     @property
     def log(self) -> LogConfig:

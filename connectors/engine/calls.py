@@ -43,6 +43,16 @@ class ListSkills(_Call):
         return service.skills(self.cursor, self.limit, bare=self.bare).model_dump(mode="json")
 
 
+class SkillLines(_Call):
+    """A line for each of some skills."""
+
+    skills: tuple[str, ...] = Field(max_length=20)
+
+    def __call__(self, service: PickService) -> dict[str, Any]:
+        """The lines, bounded."""
+        return {"context": service.lines(self.skills)}
+
+
 class ListSkillFiles(_Call):
     """A page of the skills as files."""
 
@@ -88,6 +98,7 @@ class AddExamples(_Call):
 
 
 CALLS: dict[str, type[_Call]] = {
+    "lines": SkillLines,
     "pick": PickContext,
     "skills": ListSkills,
     "skill": GetSkill,
