@@ -21,6 +21,7 @@ from pydantic_settings import (
 from pickysteve.errors import SettingsInvalid
 from pickysteve.tasks.assemble import AssembleConfig
 from pickysteve.tasks.compat import CompatConfig
+from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.execute import ExecuteConfig
 from pickysteve.tasks.floor import FloorConfig
 from pickysteve.tasks.gate import GateConfig
@@ -84,6 +85,7 @@ class Settings(BaseSettings):
     compat: CompatConfig = CompatConfig()
     assemble: AssembleConfig = AssembleConfig()
     execute: ExecuteConfig = ExecuteConfig()
+    llm: LlmConfig = LlmConfig()
 
     @property
     def log(self) -> LogConfig:
