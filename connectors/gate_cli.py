@@ -43,7 +43,8 @@ def scan(
         raise RequestInvalid(f'There is no surface "{surface}": pass --surface request or document.')
     if jsonl is None and not file:
         raise RequestInvalid("There is nothing to scan: name a file, or - for standard input.")
-    judging = gate_judge(load_settings().gate)
+    settings = load_settings()
+    judging = gate_judge(settings.gate, settings.llm)
     if jsonl is not None:
         lines = _text(str(jsonl[0])).split("\n")
         rows = [line for line in lines if line.strip()]
@@ -90,7 +91,8 @@ def redteam(
     )
     from pickysteve.flows.settings import load_settings
 
-    judging = gate_judge(load_settings().gate)
+    settings = load_settings()
+    judging = gate_judge(settings.gate, settings.llm)
     folder = cases or repository_root() / "datasets" / "redteam"
     report = redteam_report(read_cases(folder), judging.judge, judging.fingerprint)
     baseline = read_baseline()

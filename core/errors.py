@@ -15,7 +15,7 @@
             ServerMissing            no Prefect server to run on
             CalibrationMismatch      fitted for other models or another scoring version
         EngineUnavailable            exit code 1: the background engine does not answer
-        ModelUnavailable             exit code 1: weights missing or not the expected bytes
+        ModelUnavailable             exit code 1: weights missing or wrong, or a model's host that fails
         GateUnavailable              exit code 1: the scanner cannot run, so nothing passes
 
 A blocked request and an abstention are results, not errors.
@@ -107,7 +107,12 @@ class EngineUnavailable(PickyError):
 
 
 class ModelUnavailable(PickyError):
-    """A model's files are missing, or are not the expected bytes."""
+    """A model's files are missing or not the expected bytes, or its host gave no usable answer."""
+
+    def __init__(self, message: str, *, fault: str = "unavailable") -> None:
+        super().__init__(message)
+        self.fault = fault
+        """One word for what failed, such as "timeout"; findings and records name it."""
 
 
 class GateUnavailable(PickyError):

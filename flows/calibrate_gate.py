@@ -29,7 +29,7 @@ from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES
 from pickysteve.tasks.engines.guard import read_evidence, request_matrix
 
-__all__ = ["calibrate_gate", "write_gate"]
+__all__ = ["calibrate_gate", "out_of_fold_requests", "write_gate"]
 
 SEED = 20261130
 RIDGE_FEATURES = 3e-4
@@ -105,6 +105,20 @@ def calibrate_gate(
             "documents": len(documents),
         },
     )
+
+
+def out_of_fold_requests(encoder: Embedder, shared: Path | None = None) -> tuple[Floats, Floats]:
+    """Scores of the requests of the fitting half, each by a head fitted without its fold; which are attacks.
+
+    Both are (n,): floats in [0, 1] and booleans.
+    """
+    root, defender = repository_root(), Defender()
+    outside = [s for s in outside_corpora(shared_data(shared)) if s.fitting and _is_request(s)]
+    ours = (*own_requests(root, "registry", "fit"), *hard_ordinary(root), *redteam_requests(root))
+    rows = [_row(sample, defender, encoder) for sample in (*outside, *ours)]
+    heads = [_fit([row for row in rows if row.fold != fold]) for fold in range(FOLDS)]
+    utilities = np.array([_utility(row, *heads[row.fold]) for row in rows])
+    return 1 / (1 + np.exp(-utilities)), np.array([row.sample.attack for row in rows])
 
 
 def write_gate(heads: GateHeads, path: Path = GATE) -> None:

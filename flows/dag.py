@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 
 from pickysteve.flows.settings import Settings
@@ -22,6 +22,7 @@ from pickysteve.tasks.knowledge import knowledge
 from pickysteve.tasks.log import check_writable, log, new_run_id
 from pickysteve.tasks.rerank import rerank
 from pickysteve.tasks.retrieve import retrieve
+from pickysteve.tasks.roles import Roles
 from pickysteve.tasks.route import route
 from pickysteve.tasks.stage import Run
 from pickysteve.tasks.values import Bundle, Candidate, Compatibility, Execution, Pick, Request, Trace
@@ -38,6 +39,8 @@ class Engines:
     reranker: Reranker
     defender: Guard
     calibration: Calibration
+    roles: Roles = field(default_factory=Roles)
+    """Language models; all off unless they are configured."""
 
 
 @dataclass
@@ -82,14 +85,14 @@ def pick_context(request: Request, engines: Engines, settings: Settings, run: Ru
 
 
 def _decide(request: Request, engines: Engines, settings: Settings, run: Run) -> _Decision:
-    index, encoder, defender = engines.index, engines.encoder, engines.defender
+    index, encoder, defender, roles = engines.index, engines.encoder, engines.defender, engines.roles
 
-    verdict = run(gate_request, request, using=(defender,), config=settings.gate)
+    verdict = run(gate_request, request, using=(defender, roles.adjudicator), config=settings.gate)
     if not verdict.allowed:
         return _Decision(_blocked(verdict), verdict)
     routed = run(route, request, config=settings.route)
     found = run(retrieve, request, routed, using=(index, encoder), config=settings.retrieve)
-    gated = run(gate_documents, found, using=(index, defender), config=settings.gate)
+    gated = run(gate_documents, found, using=(index, defender, roles.auditor), config=settings.gate)
     if gated.aborted or (gated.refused and not gated.candidates):
         return _Decision(_refused(gated.refused), verdict, gated.refused)
     ranked = run(rerank, routed, gated, using=(index, engines.reranker), config=settings.rerank)
@@ -113,10 +116,12 @@ def _refused(refused: tuple[Candidate, ...]) -> Pick:
 
 
 def _fingerprints(engines: Engines, settings: Settings) -> dict[str, str]:
+    named = [getattr(engines.roles, each.name) for each in fields(engines.roles)]
     return {
         "index": engines.index.fingerprint,
         "encoder": engines.encoder.fingerprint,
         "reranker": engines.reranker.fingerprint,
-        "gate": gate_fingerprint(engines.defender, settings.gate),
+        "gate": gate_fingerprint(engines.defender, settings.gate, engines.roles.auditor),
         "calibration": engines.calibration.fingerprint,
+        **{role.name: role.fingerprint for role in named if role.model},
     }

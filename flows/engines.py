@@ -18,6 +18,7 @@ from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker
 from pickysteve.tasks.gate import gate_fingerprint
+from pickysteve.tasks.roles import Role, open_roles
 
 __all__ = ["index_folder", "ingest", "open_engines"]
 
@@ -38,6 +39,7 @@ def ingest(
         encoder=(encoder := MiniLM()),
         defender=Guard(encoder),
         config=settings.gate,
+        auditor=open_roles(settings.llm).auditor,
         overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
         strict=strict,
         fresh=fresh,
@@ -46,25 +48,28 @@ def ingest(
 
 
 def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
-    """The embedded profile: nothing but this machine.
+    """The embedded profile, which needs nothing but this machine, and the language models of the settings.
 
     A registry without an index, or with one of other models, is ingested first. Raises
     RegistryMissing, RegistryEmpty, IndexCorrupt or CalibrationMismatch.
     """
     encoder = MiniLM()
-    defender = Guard(encoder)
+    defender, roles = Guard(encoder), open_roles(settings.llm)
     calibration = Calibration(read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION))
-    data = _current_index(settings, encoder, defender) or ingest(settings, progress=progress).data
+    data = (
+        _current_index(settings, encoder, defender, roles.auditor) or ingest(settings, progress=progress).data
+    )
     return Engines(
         index=SearchIndex(data),
         encoder=encoder,
         reranker=EmbeddedReranker(encoder, calibration),
         defender=defender,
         calibration=calibration,
+        roles=roles,
     )
 
 
-def _current_index(settings: Settings, encoder: MiniLM, defender: Guard) -> IndexData | None:
+def _current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
     if not settings.registry.is_dir():
         raise RegistryMissing(
             f'There is no folder "{settings.registry}": pass --registry the folder of your skills.'
@@ -73,5 +78,5 @@ def _current_index(settings: Settings, encoder: MiniLM, defender: Guard) -> Inde
         data = read_index(index_folder(settings))
     except IndexMissing:
         return None
-    made_by = (data.encoder, data.gate)
-    return data if made_by == (encoder.fingerprint, gate_fingerprint(defender, settings.gate)) else None
+    gate = gate_fingerprint(defender, settings.gate, auditor)
+    return data if (data.encoder, data.gate) == (encoder.fingerprint, gate) else None

@@ -18,11 +18,13 @@ from pickysteve.registry.discover import discover
 from pickysteve.registry.index import IndexData, Vector, read_index, write_index
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.passages import passages
+from pickysteve.tasks.audit import UNAUDITED, DocumentAuditor
 from pickysteve.tasks.engines.bm25 import count_terms
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import text_digest
 from pickysteve.tasks.gate import OPERATOR, GateConfig, gate_fingerprint, judge_document, judge_note
+from pickysteve.tasks.roles import OFF, Role
 
 __all__ = ["Ingested", "Progress", "ingest_registry", "quiet"]
 
@@ -54,6 +56,7 @@ def ingest_registry(
     encoder: Embedder,
     defender: Guard,
     config: GateConfig,
+    auditor: Role = OFF,
     overlay: Callable[[Catalogue], None] = lambda catalogue: None,
     strict: bool = False,
     fresh: bool = False,
@@ -78,10 +81,11 @@ def ingest_registry(
     data = IndexData(
         root=str(root.resolve()),
         encoder=encoder.fingerprint,
-        gate=gate_fingerprint(defender, config),
+        gate=gate_fingerprint(defender, config, auditor),
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    scanned = _scan(catalogue, data, before, defender, config, progress)
+    audit = DocumentAuditor(auditor, config.auditor_failure)
+    scanned = _scan(catalogue, data, before, defender, config, audit, progress)
     if strict and len(catalogue.problems) > 0:
         raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")
     catalogue.problems += remarks
@@ -112,6 +116,7 @@ def _scan(
     before: IndexData | None,
     defender: Guard,
     config: GateConfig,
+    audit: DocumentAuditor,
     progress: Progress,
 ) -> int:
     """Judge every text that may reach a model. Refused notes are removed, refused units are marked."""
@@ -123,9 +128,12 @@ def _scan(
     for done, (text, is_document) in enumerate(jobs, start=1):
         digest = text_digest(text)
         verdict = known.get(digest)
-        if verdict is None or not verdict.allowed or any(f.rule == OPERATOR for f in verdict.findings):
+        if verdict is None or not verdict.allowed or _is_provisional(verdict):
             judge = judge_document if is_document else judge_note
             verdict = judge(text, defender, config)
+            # what the operator decided needs no second reader
+            if is_document and digest not in decisions:
+                verdict = audit.audited(text, verdict)
             scanned += 1
         data.verdicts[digest] = decided(verdict, decisions)
         progress("scanning", done, len(jobs))
@@ -137,6 +145,11 @@ def _scan(
         if not (verdict := data.verdicts[text_digest(unit.text)]).allowed
     ]
     return scanned
+
+
+def _is_provisional(verdict: Verdict) -> bool:
+    """Whether an allow rests on the operator's word, or waits for the auditor."""
+    return any(f.rule == OPERATOR or f.rule.startswith(UNAUDITED) for f in verdict.findings)
 
 
 def _notes(skill: Skill) -> list[str]:

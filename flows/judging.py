@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from pickysteve.errors import SuiteInvalid
 from pickysteve.registry.models import Verdict
+from pickysteve.tasks.audit import DocumentAuditor
 from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.guard import Guard
+from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_request
+from pickysteve.tasks.roles import Roles, open_roles
 
 __all__ = ["GateJudge", "Surface", "gate_judge", "judge_lines", "verdict_record"]
 
@@ -21,25 +24,33 @@ Surface = Literal["request", "document"]
 
 @dataclass(frozen=True)
 class GateJudge:
-    """The gate without a flow around it."""
+    """The gate without a flow around it: it judges requests as a pick does, and documents as ingest does."""
 
     guard: Guard
     config: GateConfig
+    roles: Roles = field(default_factory=Roles)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the gate that judges."""
-        return gate_fingerprint(self.guard, self.config)
+        """Of the gate that judges: its adjudicator's and its auditor's, where it has them."""
+        both = (self.roles.adjudicator, self.roles.auditor)
+        prints = [gate_fingerprint(self.guard, self.config, role) for role in both]
+        return prints[0] if prints[0] == prints[1] else " ".join(prints)
+
+    @cached_property
+    def _audit(self) -> DocumentAuditor:
+        return DocumentAuditor(self.roles.auditor, self.config.auditor_failure)
 
     def judge(self, text: str, surface: str) -> Verdict:
         """Judge a text as what somebody asked, or as a document."""
-        judge = judge_request if surface == "request" else judge_document
-        return judge(text, self.guard, self.config)
+        if surface == "request":
+            return judge_request(text, self.guard, self.config, self.roles.adjudicator)
+        return self._audit.audited(text, judge_document(text, self.guard, self.config))
 
 
-def gate_judge(config: GateConfig) -> GateJudge:
-    """A judge with the models of the embedded profile; nothing loads before the first text."""
-    return GateJudge(Guard(MiniLM()), config)
+def gate_judge(config: GateConfig, llm: LlmConfig) -> GateJudge:
+    """A judge with the models of the settings; nothing loads before the first text."""
+    return GateJudge(Guard(MiniLM()), config, open_roles(llm))
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:

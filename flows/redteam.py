@@ -25,7 +25,8 @@ __all__ = ["redteam"]
 def redteam(cases: str | None = None) -> RedteamReport:
     """Judge all cases and compare with the accepted baseline; a regression fails the run."""
     folder = Path(cases) if cases else repository_root() / "datasets" / "redteam"
-    judging = gate_judge(load_settings().gate)
+    settings = load_settings()
+    judging = gate_judge(settings.gate, settings.llm)
     report = redteam_report(read_cases(folder), judging.judge, judging.fingerprint)
     baseline = read_baseline()
     if baseline is not None and compare_with_baseline(report, baseline).regressed:

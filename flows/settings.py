@@ -22,6 +22,7 @@ from pickysteve.errors import SettingsInvalid
 from pickysteve.flows.serving import ProxyConfig, ServeConfig
 from pickysteve.tasks.assemble import AssembleConfig
 from pickysteve.tasks.compat import CompatConfig
+from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.execute import ExecuteConfig
 from pickysteve.tasks.floor import FloorConfig
 from pickysteve.tasks.gate import GateConfig
@@ -85,8 +86,12 @@ class Settings(BaseSettings):
     compat: CompatConfig = CompatConfig()
     assemble: AssembleConfig = AssembleConfig()
     execute: ExecuteConfig = ExecuteConfig()
+<<<<<<< HEAD
     serve: ServeConfig = ServeConfig()
     proxy: ProxyConfig = ProxyConfig()
+=======
+    llm: LlmConfig = LlmConfig()
+>>>>>>> main
 
     @property
     def log(self) -> LogConfig:

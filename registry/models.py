@@ -6,7 +6,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Example", "Finding", "Problem", "Skill", "Unit", "Value", "Verdict"]
+__all__ = ["UNADJUDICATED", "Example", "Finding", "Problem", "Skill", "Unit", "Value", "Verdict"]
+
+
+UNADJUDICATED = "unadjudicated:"
+"""Rules that stand for a request whose adjudicator failed begin with this."""
 
 
 class Value(BaseModel):
@@ -81,6 +85,12 @@ class Verdict(Value):
     """Of the scanned text, UTF-8."""
     fingerprint: str
     """Of the gate that judged: scanner version, model, rules, thresholds."""
+
+    @property
+    def degraded(self) -> str:
+        """Why a model that should have been heard was not; empty when it was, or when there is none."""
+        failed = (finding for finding in self.findings if finding.rule.startswith(UNADJUDICATED))
+        return next((f"{finding.rule}: {finding.passage}" for finding in failed), "")
 
 
 class Problem(Value):

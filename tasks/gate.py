@@ -14,16 +14,18 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Literal, Protocol, TypeGuard
 
-from pydantic import Field
-
 from pickysteve.registry.models import Finding, Unit, Verdict
+from pickysteve.tasks.adjudicate import adjudicated, may_be_rescued
+from pickysteve.tasks.audit import AUDITOR, unaudited, unread_note
 from pickysteve.tasks.engines.auditor import CODE_RULES, DESCRIBED, NEGATED, RULES, SENTENCE_END
 from pickysteve.tasks.engines.channels import hidden_findings
 from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD, Scan, unreadable
 from pickysteve.tasks.engines.dossier import INJECTIONS, document_features, read_document
 from pickysteve.tasks.engines.evidence import Window
 from pickysteve.tasks.engines.guard import Guard, RequestReading, head_scores
-from pickysteve.tasks.stage import StageConfig, stage
+from pickysteve.tasks.gate_config import GateConfig
+from pickysteve.tasks.roles import MODEL_STAGE_SECONDS, OFF, Role
+from pickysteve.tasks.stage import stage
 from pickysteve.tasks.values import Candidate, Candidates, Request
 
 __all__ = [
@@ -39,28 +41,6 @@ __all__ = [
     "judge_request",
     "text_digest",
 ]
-
-
-class GateConfig(StageConfig):
-    """Thresholds and caps of the gate."""
-
-    request_block: float | None = Field(
-        None, gt=0, le=1, description="score that blocks a request; by default the calibrated one"
-    )
-    request_review: float = Field(
-        0.5, gt=0, le=1, description="share of the blocking score that asks for a review"
-    )
-    document_block: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="score of weighed findings that refuses a document; by default calibrated",
-    )
-    review: float = Field(BLOCK_THRESHOLD, gt=0, le=1, description="scanner's score that asks for a review")
-    max_request_characters: int = Field(100_000, gt=0, description="longest request that is read")
-    max_document_characters: int = Field(400_000, gt=0, description="longest document that is read")
-    max_note_characters: int = Field(10_000, gt=0, description="longest example or not-for note")
-    policy: Literal["drop", "abort"] = Field("drop", description="what a refused document does")
 
 
 class VerdictIndex(Protocol):
@@ -83,11 +63,11 @@ OPERATOR = "operator"
 WEAK_PATTERNS = frozenset({"uncensored"})
 
 
-def judge_request(text: str, defender: Guard, config: GateConfig) -> Verdict:
+def judge_request(text: str, defender: Guard, config: GateConfig, adjudicator: Role = OFF) -> Verdict:
     """Judge what somebody asked. A block is a result; only a missing scanner raises.
 
     Hidden channels, unread text and the scanner's plain patterns block by themselves; everything else
-    is weighed in one calibrated score.
+    is weighed in one calibrated score, and where that is just too high an adjudicator is asked.
 
     Raises:
         GateUnavailable: the scanner cannot run.
@@ -95,16 +75,18 @@ def judge_request(text: str, defender: Guard, config: GateConfig) -> Verdict:
     """
     threshold = defender.heads.request.block if config.request_block is None else config.request_block
     if reason := unreadable(text, config.max_request_characters):
-        return _verdict(text, 0.0, [_not_covered(reason)], defender, config)
+        return _verdict(text, 0.0, [_not_covered(reason)], defender, config, adjudicator)
     reading = defender.read_request(text)
     if not reading.covered:
-        return _verdict(text, 0.0, [_not_covered(reading.reason)], defender, config)
+        return _verdict(text, 0.0, [_not_covered(reading.reason)], defender, config, adjudicator)
     findings = [*hidden_findings(text), *_plain_patterns(reading), *_scored(reading, threshold, "block")]
     if findings and _is_defence_question(text, findings) and _rest_passes(text, defender, threshold):
         findings = [found.model_copy(update={"severity": "review"}) for found in findings]
+    elif adjudicator.model and may_be_rescued(text, findings, reading, threshold, config):
+        findings = adjudicated(text, findings, adjudicator)
     if not findings:
         findings = list(_scored(reading, threshold * config.request_review, "review"))
-    return _verdict(text, reading.score, findings, defender, config)
+    return _verdict(text, reading.score, findings, defender, config, adjudicator)
 
 
 QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|`[^`\n]{1,400}`|«[^»\n]{1,400}»")
@@ -213,7 +195,12 @@ SEVERITIES = ("block", "review", "info")
 
 
 def _verdict(
-    text: str, score: float, findings: Iterable[Finding], defender: Guard, config: GateConfig
+    text: str,
+    score: float,
+    findings: Iterable[Finding],
+    defender: Guard,
+    config: GateConfig,
+    adjudicator: Role = OFF,
 ) -> Verdict:
     # Blocks come first, so the cap never loses the reason for a refusal.
     ordered = sorted(dict.fromkeys(findings), key=lambda finding: SEVERITIES.index(finding.severity))
@@ -226,7 +213,7 @@ def _verdict(
         risk="block" if blocked else "review" if "review" in severities else "low",
         findings=kept,
         sha256=text_digest(text),
-        fingerprint=gate_fingerprint(defender, config),
+        fingerprint=gate_fingerprint(defender, config, adjudicator),
     )
 
 
@@ -235,8 +222,11 @@ def text_digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def gate_fingerprint(defender: Guard, config: GateConfig) -> str:
-    """SHA-256 over all that decides a verdict: scanner, heads, rules and thresholds; not the policy."""
+def gate_fingerprint(defender: Guard, config: GateConfig, role: Role = OFF) -> str:
+    """SHA-256 over all that decides a verdict: scanner, heads, rules and thresholds; not the policy.
+
+    `role` is the adjudicator of requests, or the auditor of documents; one that is off changes nothing.
+    """
     rules = [
         [rule.name, rule.severity, *(part.pattern for part in rule.parts)] for rule in (*RULES, *CODE_RULES)
     ]
@@ -244,28 +234,33 @@ def gate_fingerprint(defender: Guard, config: GateConfig) -> str:
         "guard": defender.fingerprint,
         "rules": [rules, sorted(INJECTIONS), NEGATED.pattern, DESCRIBED.pattern, SENTENCE_END.pattern],
         "config": config.model_dump(mode="json", exclude={"policy"}),
+        "model": role.fingerprint,
     }
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def judge_documents(
-    candidates: Candidates, index: VerdictIndex, defender: Guard, config: GateConfig
+    candidates: Candidates, index: VerdictIndex, defender: Guard, config: GateConfig, auditor: Role = OFF
 ) -> Candidates:
     """Keep the candidates whose text is allowed, by the verdict of ingest or by one made now.
 
-    The policy "drop" leaves refused candidates out; "abort" hands on none at all.
+    The policy "drop" leaves refused candidates out; "abort" hands on none at all. No model is asked.
     """
-    current = gate_fingerprint(defender, config)
+    current = gate_fingerprint(defender, config, auditor)
 
     def judged_now(candidate: Candidate) -> Verdict:
         text = index.unit(candidate.unit_id).text
         stored = index.verdict_of(candidate.unit_id)
-        return stored if _holds(stored, text, current) else judge_document(text, defender, config)
+        if _holds(stored, text, current):
+            return stored
+        verdict = judge_document(text, defender, config)
+        return unaudited(verdict, "not-ingested", config.auditor_failure) if auditor.model else verdict
 
     judged = [c.model_copy(update={"verdict": judged_now(c)}) for c in candidates.candidates]
     allowed, refused = (tuple(c for c in judged if _is_allowed(c) is wanted) for wanted in (True, False))
     aborted = bool(refused) and config.policy == "abort"
-    return Candidates(candidates=() if aborted else allowed, refused=refused, aborted=aborted)
+    note = unread_note(candidate.verdict for candidate in judged)
+    return Candidates(candidates=() if aborted else allowed, refused=refused, aborted=aborted, degraded=note)
 
 
 def _is_allowed(candidate: Candidate) -> bool:
@@ -275,20 +270,27 @@ def _is_allowed(candidate: Candidate) -> bool:
 def _holds(stored: Verdict | None, text: str, fingerprint: str) -> TypeGuard[Verdict]:
     """An allow of this very text by this very gate; blocks are judged again.
 
-    What the operator refused stays refused.
+    What the operator or the auditor refused stays refused.
     """
     if stored is None or stored.sha256 != text_digest(text):
         return False
-    return _refused_by_operator(stored) or (stored.allowed and stored.fingerprint == fingerprint)
+    return _refused_for_good(stored) or (stored.allowed and stored.fingerprint == fingerprint)
 
 
-def _refused_by_operator(verdict: Verdict) -> bool:
-    return not verdict.allowed and any(finding.rule == OPERATOR for finding in verdict.findings)
+def _refused_for_good(verdict: Verdict) -> bool:
+    rules = [finding.rule for finding in verdict.findings if finding.severity == "block"]
+    return not verdict.allowed and any(rule == OPERATOR or rule.startswith(AUDITOR) for rule in rules)
 
 
-def _judge(request: Request, defender: Guard, config: GateConfig) -> Verdict:
-    return judge_request(request.text, defender, config)
+def _judge(request: Request, defender: Guard, adjudicator: Role, config: GateConfig) -> Verdict:
+    return judge_request(request.text, defender, config, adjudicator)
 
 
-gate_request = stage("gate-request", _judge, cached=False)
-gate_documents = stage("gate-documents", judge_documents, cached=False)
+def _judge_found(
+    candidates: Candidates, index: VerdictIndex, defender: Guard, auditor: Role, config: GateConfig
+) -> Candidates:
+    return judge_documents(candidates, index, defender, config, auditor)
+
+
+gate_request = stage("gate-request", _judge, cached=False, timeout_seconds=MODEL_STAGE_SECONDS)
+gate_documents = stage("gate-documents", _judge_found, cached=False)

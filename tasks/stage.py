@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from pickysteve.registry.models import Value
+from pickysteve.registry.models import Value, Verdict
 from pickysteve.tasks.values import Degradation, Mark, StageOutput, StageRecord
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Direct:
                 cached=not call.ran,
             )
         )
-        if isinstance(output, StageOutput) and output.degraded:
+        if isinstance(output, StageOutput | Verdict) and output.degraded:
             self.degraded.append(Degradation(stage=call.stage.name, reason=output.degraded))
 
 

