@@ -9,7 +9,8 @@ from pickysteve.calibration.fitted import EMBEDDED, read_fitted
 from pickysteve.errors import IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.examples import apply_overlay
-from pickysteve.flows.ingest import Ingested, Progress, ingest_registry, quiet
+from pickysteve.flows.ingest import Ingested, ingest_registry
+from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.index import IndexData, read_index
 from pickysteve.tasks.engines.embedder import MiniLM
@@ -20,13 +21,18 @@ from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker
 from pickysteve.tasks.gate import gate_fingerprint
 from pickysteve.tasks.roles import Role, open_roles
 
-__all__ = ["index_folder", "ingest", "open_engines"]
+__all__ = ["index_folder", "ingest", "open_engines", "verdict_folder"]
 
 
 def index_folder(settings: Settings) -> Path:
     """The index of a registry is found by the registry's path."""
     root = settings.registry.resolve()
     return settings.index_dir / f"{root.name}-{sha256(str(root).encode()).hexdigest()[:12]}"
+
+
+def verdict_folder(settings: Settings) -> Path:
+    """Kept verdicts stand beside the indexes: a text of two registries is scanned once."""
+    return settings.index_dir / "verdicts"
 
 
 def ingest(
@@ -41,6 +47,7 @@ def ingest(
         config=settings.gate,
         auditor=open_roles(settings.llm).auditor,
         overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
+        verdicts=verdict_folder(settings),
         strict=strict,
         fresh=fresh,
         progress=progress,
@@ -78,5 +85,6 @@ def _current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor
         data = read_index(index_folder(settings))
     except IndexMissing:
         return None
+    made_by = (data.root, data.encoder, data.gate)
     gate = gate_fingerprint(defender, settings.gate, auditor)
-    return data if (data.encoder, data.gate) == (encoder.fingerprint, gate) else None
+    return data if made_by == (str(settings.registry.resolve()), encoder.fingerprint, gate) else None
