@@ -22,6 +22,7 @@ __all__ = [
     "rows_table",
     "show_evaluation",
     "show_pick",
+    "visible",
 ]
 
 GROUPS = {
@@ -34,6 +35,11 @@ GROUPS = {
 def error_console() -> Console:
     """Progress and remarks go to standard error, so that output can be piped."""
     return Console(stderr=True, highlight=False)
+
+
+def visible(text: str) -> str:
+    """Text from outside on one line: what would move the cursor, recolour or hide is shown as its escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager
@@ -177,10 +183,10 @@ def _figure(value: Proportion | Mean | float | None) -> str:
 
 
 def rows_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A plain table of escaped cells."""
+    """A plain table; its cells are data, so they are escaped for the markup and for the terminal."""
     table = Table(title=title)
     for at, column in enumerate(columns):
         table.add_column(column, no_wrap=at == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(visible(cell)) for cell in row))
     return table
