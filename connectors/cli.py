@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors import cli_eval, cli_review, cli_runs, cli_skills, gate_cli
+from pickysteve.connectors import cli_eval, cli_review, cli_runs, cli_skills, cli_warm, gate_cli
 from pickysteve.connectors.render import (
     error_console,
     explain_table,
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 cli_skills.register(app)
 cli_review.register(cli_skills.skills)
+cli_warm.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
 gate_cli.register(app)

@@ -7,6 +7,7 @@
             SkillFormatError         a skill file that cannot be read as one
             RegistryMissing          no folder of skills there
             RegistryEmpty            a folder without a usable skill
+            RegistryRefused          policy "abort", and a document is refused
             IndexMissing             not ingested yet
             IndexCorrupt             files of the index disagree with its manifest
             SuiteInvalid             an evaluation suite that cannot be read
@@ -31,6 +32,7 @@ __all__ = [
     "PickyError",
     "RegistryEmpty",
     "RegistryMissing",
+    "RegistryRefused",
     "RequestInvalid",
     "RunMissing",
     "RunsUnwritable",
@@ -72,6 +74,10 @@ class RegistryMissing(UserError):
 
 class RegistryEmpty(UserError):
     """The folder holds no usable skill."""
+
+
+class RegistryRefused(UserError):
+    """The policy is "abort", and the gate refuses a document of the registry."""
 
 
 class IndexMissing(UserError):

@@ -19,9 +19,9 @@ from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker
 from pickysteve.tasks.gate import gate_fingerprint
-from pickysteve.tasks.roles import Role, open_roles
+from pickysteve.tasks.roles import Role, Roles, open_roles
 
-__all__ = ["index_folder", "ingest", "open_engines", "verdict_folder"]
+__all__ = ["current_index", "engines_on", "index_folder", "ingest", "open_engines", "verdict_folder"]
 
 
 def index_folder(settings: Settings) -> Path:
@@ -62,10 +62,13 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     """
     encoder = MiniLM()
     defender, roles = Guard(encoder), open_roles(settings.llm)
+    data = current_index(settings, encoder, defender, roles.auditor)
+    return engines_on(data or ingest(settings, progress=progress).data, encoder, defender, roles)
+
+
+def engines_on(data: IndexData, encoder: MiniLM, defender: Guard, roles: Roles) -> Engines:
+    """The engines around an index; raises CalibrationMismatch."""
     calibration = Calibration(read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION))
-    data = (
-        _current_index(settings, encoder, defender, roles.auditor) or ingest(settings, progress=progress).data
-    )
     return Engines(
         index=SearchIndex(data),
         encoder=encoder,
@@ -76,7 +79,8 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     )
 
 
-def _current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
+def current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
+    """The index of this registry, these models and this gate, or None; raises as open_engines does."""
     if not settings.registry.is_dir():
         raise RegistryMissing(
             f'There is no folder "{settings.registry}": pass --registry the folder of your skills.'
