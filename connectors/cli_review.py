@@ -43,7 +43,7 @@ def show_list(
 
     _, index = open_registry(registry)
     items = review_list(index.data, read_decisions())
-    counts = Counter(item.kind for item in items)
+    counts: Counter[str] = Counter(item.kind for item in items)
     if as_json:
         report = {
             "documents": len(index.data.units),
@@ -63,7 +63,7 @@ def show_list(
 
 
 def _summary(items: tuple[ReviewItem, ...], documents: int) -> str:
-    counts = Counter(item.kind for item in items)
+    counts: Counter[str] = Counter(item.kind for item in items)
     rules = Counter(rule for item in items for rule in item.rules)
     told = ", ".join(f"{counts[kind]} {name}" for kind, name in NAMES.items())
     by_rule = ", ".join(f"{visible(rule)} {count}" for rule, count in rules.most_common(8))
