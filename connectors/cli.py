@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors import cli_eval, cli_runs, cli_skills, gate_cli
+from pickysteve.connectors import cli_eval, cli_runs, cli_skills, cli_trifecta, gate_cli
 from pickysteve.connectors.render import error_console, explain_table, pick_json, progress_bar, show_pick
 
 __all__ = ["app", "run"]
@@ -25,6 +25,7 @@ app = typer.Typer(
 cli_skills.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
+cli_trifecta.register(app)
 gate_cli.register(app)
 
 RegistryOption = Annotated[

@@ -1,13 +1,6 @@
 """The flow on a real Prefect server: its task runs, its state, its artifact, its cache."""
 
-import os
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 from prefect.client.schemas.filters import (
@@ -42,54 +35,6 @@ STAGES = {
     "log",
 }
 REQUEST = Request(text="review my Rust endpoint for security and REST design")
-
-
-@pytest.fixture(scope="module")
-def server(own_home: Path) -> Iterator[str]:
-    """A standing server of this session, on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [str(Path(sys.executable).parent / "prefect"), "server", "start", "--port", str(port)]
-    log = (own_home / "server.log").open("w")
-    # as docs/prefect.md advises: one write for many task runs, or SQLite answers 503 under load
-    batching = {
-        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
-        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
-    }
-    process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **batching})
-    url = f"http://127.0.0.1:{port}/api"
-    try:
-        _wait_for(url, process)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PREFECT_API_URL", url)
-            yield url
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-        log.close()
-
-
-def _wait_for(url: str, process: subprocess.Popen) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the server stopped at its start"
-        try:
-            with urlopen(f"{url}/health", timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.3)
-    raise AssertionError("the server did not answer in two minutes")
-
-
-@pytest.fixture
-def on_server(server):
-    """Settings of this process follow the environment, as in a new process."""
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    with temporary_settings({PREFECT_API_URL: server}):
-        yield server
 
 
 def latest_run():
