@@ -10,7 +10,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors import cli_eval, cli_review, cli_runs, cli_skills, cli_warm, gate_cli
+from pickysteve.connectors import (
+    cli_eval,
+    cli_review,
+    cli_runs,
+    cli_skills,
+    cli_trifecta,
+    cli_warm,
+    gate_cli,
+)
 from pickysteve.connectors.render import (
     error_console,
     explain_table,
@@ -34,6 +42,7 @@ cli_review.register(cli_skills.skills)
 cli_warm.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
+cli_trifecta.register(app)
 gate_cli.register(app)
 
 RegistryOption = Annotated[

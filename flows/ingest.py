@@ -72,9 +72,7 @@ def ingest_registry(
         )
     remarks: list[Problem] = []
     before = None if fresh else _previous(folder, remarks)
-    scanner = Scanner(
-        verdicts or folder.parent / "verdicts", defender, config, auditor=auditor, fresh=fresh
-    )
+    scanner = Scanner(verdicts or folder.parent / "verdicts", defender, config, auditor=auditor, fresh=fresh)
     data = IndexData(
         root=str(root.resolve()),
         encoder=encoder.fingerprint,

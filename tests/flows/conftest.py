@@ -1,6 +1,4 @@
-"""A real Prefect server, started once for the tests that need one."""
-
-from __future__ import annotations
+"""A standing Prefect server for the tests that need one: started once, when the first of them runs."""
 
 import os
 import socket
@@ -31,7 +29,9 @@ def server(own_home: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}/api"
     try:
         _wait_for(url, process)
-        yield url
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PREFECT_API_URL", url)
+            yield url
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -53,8 +53,48 @@ def _wait_for(url: str, process: subprocess.Popen) -> None:
 
 @pytest.fixture
 def on_server(server):
-    """This process talks to the standing server."""
+    """Settings of this process follow the environment, as in a new process."""
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     with temporary_settings({PREFECT_API_URL: server}):
         yield server
+
+
+@pytest.fixture(scope="session")
+def tiny_table(small_settings, tmp_path_factory) -> Path:
+    """A table with one suite: rows of `accuracy` that the small registry answers, and eight it must not."""
+    from pickysteve.flows.suite import read_suite
+
+    root = Path(__file__).resolve().parents[2]
+    known = {path.name for path in small_settings.registry.iterdir()}
+    tasks = read_suite(root / "datasets" / "accuracy" / "suite.jsonl")
+    answered = [task for task in tasks if task.gold and set(task.gold) <= known]
+    chosen = [*answered, *[task for task in tasks if not task.gold][:8]]
+    folder = tmp_path_factory.mktemp("table")
+    lines = [task.model_copy(update={"traps": ()}).model_dump_json() for task in chosen]
+    (folder / "suite.jsonl").write_text("\n".join(lines) + "\n")
+    table = folder / "suites.toml"
+    table.write_text(f'[tiny]\nregistry = "{small_settings.registry}"\nsuite = "suite.jsonl"\n')
+    return table
+
+
+@pytest.fixture(scope="session")
+def tiny_plan(tiny_table, engines):
+    """Builds plans for the tiny suite, on the session's engines unless told otherwise."""
+    from pickysteve.flows.suite_table import choose_suites, read_table
+    from pickysteve.flows.trifecta_run import TrifectaPlan
+
+    def build(out: Path, **changes) -> TrifectaPlan:
+        given = {"opener": lambda settings, progress: engines} | changes
+        return TrifectaPlan(choose_suites(read_table(tiny_table), []), out, **given)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tiny_plan, small_settings, tmp_path_factory):
+    """One finished run of the tiny suite: its report and its folder."""
+    from pickysteve.flows.trifecta_run import run_trifecta
+
+    out = tmp_path_factory.mktemp("trifecta") / "out"
+    return run_trifecta(tiny_plan(out), small_settings), out
