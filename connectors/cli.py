@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors import cli_eval, cli_runs, cli_skills, gate_cli
+from pickysteve.connectors import cli_connect, cli_eval, cli_runs, cli_skills, gate_cli
 from pickysteve.connectors.render import error_console, explain_table, pick_json, progress_bar, show_pick
 
 __all__ = ["app", "run"]
@@ -26,6 +26,7 @@ cli_skills.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
 gate_cli.register(app)
+cli_connect.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
