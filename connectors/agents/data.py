@@ -11,6 +11,7 @@ from pickysteve.connectors.agents.table import Entry
 __all__ = [
     "EditRefused",
     "conflicts",
+    "holders",
     "lookup",
     "merged",
     "placed",
@@ -107,13 +108,20 @@ def removed(data: Any, entry: Entry) -> Any:
     return data
 
 
-def without_empty(data: Any, route: tuple[str, ...]) -> Any:
-    """The data without the tables on a route that hold nothing."""
+def holders(data: Any, entry: Entry) -> Iterator[tuple[str, ...]]:
+    """The routes of what an entry stands in, innermost first: what may be empty without it."""
+    deepest = len(entry.route) - (entry.kind == "key")
+    for whole in spread(data, entry.route):
+        yield from (whole[:depth] for depth in range(deepest, 0, -1))
+
+
+def without_empty(data: Any, entry: Entry) -> Any:
+    """The data without what an entry stands in, as far as that holds nothing."""
     data = copy.deepcopy(data)
-    for depth in range(len(route) - 1, 0, -1):
-        holder = lookup(data, route[: depth - 1])
-        if isinstance(holder, dict) and holder.get(route[depth - 1]) in ({}, [], None):
-            holder.pop(route[depth - 1], None)
+    for route in list(holders(data, entry)):
+        outer = lookup(data, route[:-1])
+        if isinstance(outer, dict) and outer.get(route[-1]) in ({}, [], None):
+            outer.pop(route[-1], None)
     return data
 
 

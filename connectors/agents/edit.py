@@ -8,15 +8,15 @@ from typing import Any, Literal
 from pickysteve.connectors.agents.data import (
     EditRefused,
     conflicts,
+    holders,
     lookup,
     placed,
     removed,
     same,
-    spread,
     without_empty,
 )
 from pickysteve.connectors.agents.json_edit import drop_json, put_json
-from pickysteve.connectors.agents.json_text import read_json
+from pickysteve.connectors.agents.json_text import confirm_json, read_json
 from pickysteve.connectors.agents.table import Entry, Format
 from pickysteve.connectors.agents.toml_edit import drop_toml, put_toml, read_toml
 from pickysteve.connectors.agents.yaml_edit import drop_yaml, put_yaml, read_yaml
@@ -69,6 +69,7 @@ def connected(content: bytes, form: Format, entries: tuple[Entry, ...]) -> bytes
         text = _put(text, form, entry)
         if not same(_load(text, form), expected):
             raise EditRefused("the entry would not be read back as it was written")
+    _confirm(text, form)
     return mark + text.encode("utf-8")
 
 
@@ -83,10 +84,17 @@ def disconnected(content: bytes, form: Format, entries: tuple[Entry, ...], origi
         expected = removed(_load(text, form), entry)
         text = _drop(text, form, entry)
         text = _without_made_tables(text, form, entry, original)
-        ours, theirs = (without_empty(data, entry.route) for data in (_load(text, form), expected))
+        ours, theirs = (without_empty(data, entry) for data in (_load(text, form), expected))
         if not same(ours or {}, theirs or {}):
             raise EditRefused("the entry cannot be taken out without a change to something else")
+    _confirm(text, form)
     return mark + text.encode("utf-8")
+
+
+def _confirm(text: str, form: Format) -> None:
+    """A second reader has the last word on JSON with comments, which a scanner of ours has read."""
+    if form not in ("toml", "yaml") and text.strip():
+        confirm_json(text, _load(text, form))
 
 
 def _put(text: str, form: Format, entry: Entry) -> str:
@@ -103,11 +111,9 @@ def _drop(text: str, form: Format, entry: Entry) -> str:
 
 def _without_made_tables(text: str, form: Format, entry: Entry, original: Any) -> str:
     """Take out what our entry alone had filled, innermost first, save what was there before us."""
-    deepest = len(entry.route) if entry.kind == "member" else len(entry.route) - 1
-    for whole in spread(_load(text, form), entry.route):
-        for depth in range(deepest, 0, -1):
-            holder = Entry(route=whole[:depth], value={})
-            was_there = not same(removed(original, holder), original)
-            if not was_there and lookup(_load(text, form), holder.route) in ({}, []):
-                text = _drop(text, form, holder)
+    for route in list(holders(_load(text, form), entry)):
+        holder = Entry(route=route, value={})
+        was_there = not same(removed(original, holder), original)
+        if not was_there and lookup(_load(text, form), route) in ({}, []):
+            text = _drop(text, form, holder)
     return text

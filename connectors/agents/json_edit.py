@@ -165,7 +165,8 @@ def _removal(text: str, node: Node, member: Member) -> list[Splice]:
         around = text[node.start + 1 : member.start] + text[end : node.end - 1]
         if not around.strip():
             return [Splice(node.start + 1, node.end - 1, "")]
-    start = _start_of_removal(text, member.start, end)
+    anchor = node.members[at - 1].value.end if at else node.start
+    start = _start_of_removal(text, anchor, member.start, end)
     while start == member.start and text[end] in " \t":
         end += 1
     splices = [Splice(start, end, "")]
@@ -177,12 +178,14 @@ def _removal(text: str, node: Node, member: Member) -> list[Splice]:
     return splices
 
 
-def _start_of_removal(text: str, start: int, end: int) -> int:
-    """With the white space before it, and its line break too where nothing else stands on the line."""
-    before = start - len(text[:start]) + len(text[:start].rstrip(" \t"))
+def _start_of_removal(text: str, anchor: int, start: int, end: int) -> int:
+    """With the white space before it, and its line break too where that leaves the next thing in place."""
+    before = len(text[:start].rstrip(" \t"))
     if not _starts_line(text, start):
         return before
-    if not LINE_IS_OVER.match(text, end):
+    # behind a comment to the end of the line nothing may follow
+    closes = text[end:].lstrip(" \t").startswith("}") and "//" not in text[anchor:start]
+    if not LINE_IS_OVER.match(text, end) and not closes:
         return start
     before -= text.startswith("\n", before - 1)
     return before - text.startswith("\r", before - 1)

@@ -65,11 +65,14 @@ def drop_toml(text: str, entry: Entry) -> str:
     if same(expected, read_toml(text)):
         return text
     if entry.kind != "member":
-        cut = text
-        for section in reversed(_ours(text, entry)):
-            cut = _cut(cut, section)
-        if _gives(cut, expected, entry):
-            return cut
+        ours = _ours(text, entry)
+        # the first ones may be lines of a long string that only look like a table
+        for at in range(len(ours)):
+            cut = text
+            for section in reversed(ours[at:]):
+                cut = _cut(cut, section)
+            if _gives(cut, expected, entry):
+                return cut
     return _by_tomlkit(text, entry, expected, put=False)
 
 
@@ -79,7 +82,7 @@ def _gives(text: str, expected: Any, entry: Entry) -> bool:
     except ValueError:
         return False
     # a parent that only our header made is gone with it
-    return same(*(without_empty(data, entry.route) for data in (found, expected)))
+    return same(*(without_empty(data, entry) for data in (found, expected)))
 
 
 def _block(entry: Entry, newline: str) -> str:
