@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from pickysteve.connectors import (
+    cli_connect,
     cli_eval,
     cli_review,
     cli_runs,
@@ -44,6 +45,7 @@ cli_runs.register(app)
 cli_eval.register(app)
 cli_trifecta.register(app)
 gate_cli.register(app)
+cli_connect.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)

@@ -15,6 +15,8 @@
             RunsUnwritable           the runs directory refuses writes
             ServerMissing            no Prefect server to run on
             CalibrationMismatch      fitted for other models or another scoring version
+            AgentUnknown             no agent of that name in the table
+            AgentConfigInvalid       an agent's configuration file that we will not edit
         EngineUnavailable            exit code 1: the background engine does not answer
         ModelUnavailable             exit code 1: weights missing or wrong, or a model's host that fails
         GateUnavailable              exit code 1: the scanner cannot run, so nothing passes
@@ -23,6 +25,8 @@ A blocked request and an abstention are results, not errors.
 """
 
 __all__ = [
+    "AgentConfigInvalid",
+    "AgentUnknown",
     "CalibrationMismatch",
     "EngineUnavailable",
     "GateUnavailable",
@@ -106,6 +110,14 @@ class ServerMissing(UserError):
 
 class CalibrationMismatch(UserError):
     """The calibration was fitted for other models or another scoring version."""
+
+
+class AgentUnknown(UserError):
+    """The table of agents has none of that name."""
+
+
+class AgentConfigInvalid(UserError):
+    """An agent's configuration file is not valid, cannot be written, or cannot be edited safely."""
 
 
 class EngineUnavailable(PickyError):
