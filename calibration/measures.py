@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "auroc",
+    "auroc_interval",
     "bootstrap_interval",
     "clopper_pearson_upper",
     "coverage_at_risk",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 Ids = Sequence[str]
+Alternative = Literal["two-sided", "greater"]
 
 
 def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -108,6 +111,24 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float | None:
     return (rank_sum - hits * (hits + 1) / 2) / (hits * misses)
 
 
+def auroc_interval(
+    area: float, positives: int, negatives: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Score interval of an AUROC (Newcombe 2006, part 2, method 5): it stays within 0..1, also at 1."""
+    from scipy.optimize import brentq
+
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    others = (positives + negatives) / 2 - 1
+
+    def excess(theta: float) -> float:
+        spread = 1 + others * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        return float((area - theta) ** 2 - z * z * theta * (1 - theta) * spread / (positives * negatives))
+
+    low = 0.0 if area < 1e-9 else brentq(excess, 0.0, area - 1e-9)
+    high = 1.0 if area > 1 - 1e-9 else brentq(excess, area + 1e-9, 1.0)
+    return float(low), float(high)
+
+
 def coverage_at_risk(confidences: ArrayLike, correct: ArrayLike, risk: float) -> float | None:
     """Largest share that can be answered with at most that share of wrong answers among them.
 
@@ -125,27 +146,32 @@ def coverage_at_risk(confidences: ArrayLike, correct: ArrayLike, risk: float) ->
     return float(allowed.max() / values.size) if allowed.size else 0.0
 
 
-def mcnemar_exact(b: int, c: int) -> float:
-    """Two-sided exact p-value of b against c discordant pairs (McNemar 1947); 1 without any."""
-    n, fewer = b + c, min(b, c)
-    if fewer < 0:
+def mcnemar_exact(b: int, c: int, alternative: Alternative = "two-sided") -> float:
+    """Exact p-value of b against c discordant pairs (McNemar 1947); 1 without any.
+
+    "greater" asks only whether b is larger than chance allows. Raises ValueError for a negative count.
+    """
+    if min(b, c) < 0:
         raise ValueError("Discordant pairs are counts: give two numbers that are not negative.")
-    tail = term = 1
-    for i in range(fewer):
-        term = term * (n - i) // (i + 1)
-        tail += term
-    share: float = 2 * tail / 2**n
-    return min(1.0, share)
+    if b + c == 0:
+        return 1.0
+    from scipy.stats import binomtest
+
+    return float(binomtest(b, b + c, alternative=alternative).pvalue)
 
 
 def bootstrap_interval(
-    values: ArrayLike, confidence: float = 0.95, resamples: int = 1000, seed: int = 0
+    values: ArrayLike,
+    statistic: Callable[[NDArray[np.float64]], float] = np.mean,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> tuple[float, float]:
-    """Percentile interval of a mean (Efron 1979); values have shape (n,), n at least 1."""
+    """Percentile interval of a statistic (Efron 1979); values have n rows, n at least 1."""
     sample = np.asarray(values, dtype=float)
     draw = np.random.default_rng(seed)
-    means = [sample[draw.integers(sample.size, size=sample.size)].mean() for _ in range(resamples)]
-    low, high = np.quantile(means, [0.5 - confidence / 2, 0.5 + confidence / 2])
+    found = [statistic(sample[draw.integers(len(sample), size=len(sample))]) for _ in range(resamples)]
+    low, high = np.quantile(found, [0.5 - confidence / 2, 0.5 + confidence / 2])
     return float(low), float(high)
 
 

@@ -10,8 +10,25 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors import cli_eval, cli_runs, cli_serve, cli_skills, gate_cli
-from pickysteve.connectors.render import error_console, explain_table, pick_json, progress_bar, show_pick
+from pickysteve.connectors import (
+    cli_connect,
+    cli_eval,
+    cli_review,
+    cli_runs,
+    cli_serve,
+    cli_skills,
+    cli_trifecta,
+    cli_warm,
+    gate_cli,
+)
+from pickysteve.connectors.render import (
+    error_console,
+    explain_table,
+    pick_json,
+    progress_bar,
+    show_pick,
+    visible,
+)
 
 __all__ = ["app", "run"]
 
@@ -23,10 +40,14 @@ app = typer.Typer(
     add_completion=False,
 )
 cli_skills.register(app)
+cli_review.register(cli_skills.skills)
+cli_warm.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
+cli_trifecta.register(app)
 gate_cli.register(app)
 cli_serve.register(app)
+cli_connect.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
@@ -130,7 +151,9 @@ def ingest(
         return
     for problem in done.data.problems:
         error_console().print(
-            f"{'left out' if problem.fatal else 'remark'}: {problem}", markup=False, soft_wrap=True
+            f"{'left out' if problem.fatal else 'remark'}: {visible(str(problem))}",
+            markup=False,
+            soft_wrap=True,
         )
     typer.echo(
         f"{report['skills']} skills in {report['units']} files with {report['examples']} examples; "

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from pickysteve.connectors.render import error_console, rows_table, show_pick
+from pickysteve.errors import SettingsInvalid
 
 __all__ = ["register"]
 
@@ -77,3 +81,43 @@ def compact(
 
     for done in compact_runs(CompactConfig(runs_dir=load_settings().runs_dir, minimum_files=minimum_files)):
         typer.echo(done.model_dump_json())
+
+
+@runs.command("stats")
+def stats(
+    since: Annotated[str, typer.Option(help="First day: 2026-11-30, or 7d for the last seven.")] = "",
+    registry: Annotated[Path | None, typer.Option(help="Folder of skills.", show_default=False)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Count the runs on other registries too.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Lines of each table at most.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Which skills are picked, never picked, near, ambiguous or refused, and how long stages take."""
+    from pickysteve.connectors.usage_view import show_usage
+    from pickysteve.flows.settings import load_settings
+    from pickysteve.registry.catalogue import build_catalogue
+    from pickysteve.registry.discover import discover
+    from pickysteve.tasks.usage import read_usage_of
+
+    first = _first_day(since)
+    settings = load_settings(registry=registry)
+    # the files and not the index: counting needs no model
+    skills = build_catalogue(discover(settings.registry)).skills
+    root = "" if every else str(settings.registry.resolve())
+    usage = read_usage_of(settings.runs_dir, skills, root, first)
+    if as_json:
+        typer.echo(usage.model_dump_json(indent=1))
+    else:
+        show_usage(usage, Console(highlight=False), limit)
+
+
+def _first_day(since: str) -> date | None:
+    if not since:
+        return None
+    if re.fullmatch(r"\d{1,4}d", since):
+        return (datetime.now(UTC) - timedelta(days=int(since[:-1]) - 1)).date()
+    try:
+        return date.fromisoformat(since)
+    except ValueError as error:
+        raise SettingsInvalid(
+            f"--since {since} is no day: write a date such as 2026-11-30, or a number of days such as 7d."
+        ) from error

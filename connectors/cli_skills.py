@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from pickysteve.connectors.render import error_console, progress_bar, rows_table
+from pickysteve.connectors.render import error_console, progress_bar, rows_table, visible
 from pickysteve.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pickysteve.flows.settings import Settings
     from pickysteve.tasks.engines.index import SearchIndex
 
-__all__ = ["register"]
+__all__ = ["JsonOption", "RegistryOption", "bring_up_to_date", "open_registry", "register", "skills"]
 
 skills = typer.Typer(help="List, show and check the skills of a registry.", no_args_is_help=True)
 examples = typer.Typer(help="List, add and remove example requests.", no_args_is_help=True)
@@ -33,7 +33,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(skills, name="skills")
 
 
-def _open(registry: Path | None) -> tuple[Settings, SearchIndex]:
+def open_registry(registry: Path | None) -> tuple[Settings, SearchIndex]:
+    """Settings and index of a registry, which is ingested first where it has none."""
     from pickysteve.flows.engines import open_engines
     from pickysteve.flows.settings import load_settings
 
@@ -53,7 +54,7 @@ def list_skills(registry: RegistryOption = None, as_json: JsonOption = False) ->
     """Every skill with its files, examples and the gate's word on it."""
     from pickysteve.flows.catalogue import skill_records
 
-    _, index = _open(registry)
+    _, index = open_registry(registry)
     records = skill_records(index)
     if as_json:
         typer.echo(json.dumps(records, ensure_ascii=False, indent=1))
@@ -70,7 +71,7 @@ def show_skill(skill_id: str, registry: RegistryOption = None, as_json: JsonOpti
     """One skill: its files, examples, neighbours, and what the gate found."""
     from pickysteve.flows.catalogue import skill_record
 
-    _, index = _open(registry)
+    _, index = open_registry(registry)
     record = skill_record(_known(skill_id, index), index)
     if as_json:
         typer.echo(json.dumps(record, ensure_ascii=False, indent=1))
@@ -79,7 +80,7 @@ def show_skill(skill_id: str, registry: RegistryOption = None, as_json: JsonOpti
     for name, value in record.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
         console.print(f"{name}:", style="bold", end=" ")
-        console.print(shown, markup=False)
+        console.print("\n".join(map(visible, shown.split("\n"))), markup=False)
 
 
 @skills.command("lint")
@@ -87,7 +88,7 @@ def lint(registry: RegistryOption = None, as_json: JsonOption = False) -> None:
     """What makes skills hard to find or unusable. Exit code 2 when something must be mended."""
     from pickysteve.flows.catalogue import lint_registry
 
-    _, index = _open(registry)
+    _, index = open_registry(registry)
     found = lint_registry(index)
     if as_json:
         typer.echo(json.dumps([finding.model_dump() for finding in found], ensure_ascii=False, indent=1))
@@ -106,7 +107,7 @@ def list_examples(
     as_json: JsonOption = False,
 ) -> None:
     """Example requests with their origin."""
-    _, index = _open(registry)
+    _, index = open_registry(registry)
     wanted = [_known(skill_id, index)] if skill_id else list(index.skills)
     found = [example for skill in wanted for example in index.skills[skill].examples]
     if as_json:
@@ -121,7 +122,7 @@ def add_example(skill_id: str, text: str, registry: RegistryOption = None) -> No
     """Add a request that the skill is for; the gate scans it first. Exit code 3 when it is refused."""
     from pickysteve.flows.examples import add_example as add
 
-    settings, index = _open(registry)
+    settings, index = open_registry(registry)
     verdict = add(settings, _known(skill_id, index), text)
     if not verdict.allowed:
         rules = ", ".join(finding.rule for finding in verdict.findings)
@@ -129,7 +130,7 @@ def add_example(skill_id: str, text: str, registry: RegistryOption = None) -> No
             f"pickysteve: the gate refused the example ({rules}); nothing was kept.", markup=False
         )
         raise typer.Exit(3)
-    _ingest(settings)
+    bring_up_to_date(settings)
     typer.echo(f"{skill_id} has one more example.")
 
 
@@ -138,17 +139,18 @@ def remove_example(skill_id: str, text: str, registry: RegistryOption = None) ->
     """Remove an example by its text, as `examples list` shows it."""
     from pickysteve.flows.examples import remove_example as remove
 
-    settings, index = _open(registry)
+    settings, index = open_registry(registry)
     if text not in {example.text for example in index.skills[_known(skill_id, index)].examples}:
         raise SettingsInvalid(
             f'{skill_id} has no such example: see "pickysteve skills examples list {skill_id}".'
         )
     remove(settings.registry, skill_id, text)
-    _ingest(settings)
+    bring_up_to_date(settings)
     typer.echo(f"{skill_id} has one example less.")
 
 
-def _ingest(settings: Any) -> None:
+def bring_up_to_date(settings: Settings) -> None:
+    """Ingest what changed, with a bar where it takes long."""
     from pickysteve.flows.engines import ingest
 
     with progress_bar("ingest") as progress:

@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from pickysteve.calibration.fitted import Fitted
-from pickysteve.calibration.metrics import Mean, Proportion, Summary
+from pickysteve.calibration.metrics import Summary
+from pickysteve.flows.report.words import LABELS, OWN_ONLY, figure_of, figure_words
 from pickysteve.tasks.values import Candidate, Trace
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "rows_table",
     "show_evaluation",
     "show_pick",
+    "visible",
 ]
 
 GROUPS = {
@@ -34,6 +36,11 @@ GROUPS = {
 def error_console() -> Console:
     """Progress and remarks go to standard error, so that output can be piped."""
     return Console(stderr=True, highlight=False)
+
+
+def visible(text: str) -> str:
+    """Text from outside on one line: what would move the cursor, recolour or hide is shown as its escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager
@@ -136,51 +143,25 @@ def explain_table(trace: Trace, fitted: Fitted, has_examples: dict[str, bool], r
     return table
 
 
-def show_evaluation(ours: Summary, bm25: Summary, console: Console) -> None:
+def show_evaluation(ours: Summary, bm25: Summary, console: Console, title: str = "") -> None:
     """Every figure with its n and 95 % interval, plain BM25 beside it."""
-    table = Table(title=f"{ours.n} tasks; 95 % intervals")
+    heading = f"{escape(title)}: {ours.n} tasks" if title else f"{ours.n} tasks"
+    table = Table(title=f"{heading}; 95 % intervals")
     for name in ("figure", "PickySteve", "plain BM25"):
         table.add_column(name, justify="left" if name == "figure" else "right")
-    names = {
-        "top1_picked": "top-1, picked (an abstention is a miss)",
-        "top1_ranked": "top-1, ranked first",
-        "recall_at_5": "recall@5",
-        "mrr": "MRR",
-        "compound_exact": "compound, exact set",
-        "compound_f1": "compound, F1",
-        "no_match_rejection": "no-match rejected",
-        "no_match_auroc": "no-match AUROC",
-        "coverage_at_5_risk": "coverage at 5 % wrong",
-        "trap_leak": "trap picked first",
-        "set_coverage": "right skill in the prediction set",
-        "set_size": "mean prediction set",
-        "ambiguous": "ambiguous",
-        "blocked": "blocked by the gate",
-        "p50_milliseconds": "p50 ms",
-        "p95_milliseconds": "p95 ms",
-    }
-    own_only = {"set_coverage", "set_size", "ambiguous", "blocked", "no_match_rejection", "compound_exact"}
-    for name, label in names.items():
-        beside = "" if name in own_only | {"compound_f1"} else _figure(getattr(bm25, name))
-        table.add_row(label, _figure(getattr(ours, name)), beside)
+    for name, label in LABELS.items():
+        figure = figure_of(ours, name)
+        if figure is not None:
+            beside = "" if name in OWN_ONLY else figure_words(figure_of(bm25, name))
+            table.add_row(label, escape(figure_words(figure)), escape(beside))
     console.print(table)
 
 
-def _figure(value: Proportion | Mean | float | None) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, Proportion):
-        return f"{value.successes}/{value.n} = {value.value:.1%} [{value.low:.1%}, {value.high:.1%}]"
-    if isinstance(value, Mean):
-        return f"{value.value:.3f} (n={value.n}) [{value.low:.3f}, {value.high:.3f}]"
-    return f"{value:.3f}" if value < 1.5 else f"{value:.1f}"
-
-
 def rows_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A plain table of escaped cells."""
+    """A plain table; its cells are data, so they are escaped for the markup and for the terminal."""
     table = Table(title=title)
     for at, column in enumerate(columns):
         table.add_column(column, no_wrap=at == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(visible(cell)) for cell in row))
     return table

@@ -7,6 +7,7 @@
             SkillFormatError         a skill file that cannot be read as one
             RegistryMissing          no folder of skills there
             RegistryEmpty            a folder without a usable skill
+            RegistryRefused          policy "abort", and a document is refused
             IndexMissing             not ingested yet
             IndexCorrupt             files of the index disagree with its manifest
             SuiteInvalid             an evaluation suite that cannot be read
@@ -14,6 +15,8 @@
             RunsUnwritable           the runs directory refuses writes
             ServerMissing            no Prefect server to run on
             CalibrationMismatch      fitted for other models or another scoring version
+            AgentUnknown             no agent of that name in the table
+            AgentConfigInvalid       an agent's configuration file that we will not edit
         EngineUnavailable            exit code 1: the background engine does not answer
         ModelUnavailable             exit code 1: weights missing or wrong, or a model's host that fails
         GateUnavailable              exit code 1: the scanner cannot run, so nothing passes
@@ -22,6 +25,8 @@ A blocked request and an abstention are results, not errors.
 """
 
 __all__ = [
+    "AgentConfigInvalid",
+    "AgentUnknown",
     "CalibrationMismatch",
     "EngineUnavailable",
     "GateUnavailable",
@@ -31,6 +36,7 @@ __all__ = [
     "PickyError",
     "RegistryEmpty",
     "RegistryMissing",
+    "RegistryRefused",
     "RequestInvalid",
     "RunMissing",
     "RunsUnwritable",
@@ -74,6 +80,10 @@ class RegistryEmpty(UserError):
     """The folder holds no usable skill."""
 
 
+class RegistryRefused(UserError):
+    """The policy is "abort", and the gate refuses a document of the registry."""
+
+
 class IndexMissing(UserError):
     """The registry has not been ingested."""
 
@@ -100,6 +110,14 @@ class ServerMissing(UserError):
 
 class CalibrationMismatch(UserError):
     """The calibration was fitted for other models or another scoring version."""
+
+
+class AgentUnknown(UserError):
+    """The table of agents has none of that name."""
+
+
+class AgentConfigInvalid(UserError):
+    """An agent's configuration file is not valid, cannot be written, or cannot be edited safely."""
 
 
 class EngineUnavailable(PickyError):

@@ -27,7 +27,7 @@ from pickysteve.tasks.route import route
 from pickysteve.tasks.stage import Run
 from pickysteve.tasks.values import Bundle, Candidate, Compatibility, Execution, Pick, Request, Trace
 
-__all__ = ["Engines", "pick_context"]
+__all__ = ["Engines", "fingerprints", "pick_context"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def pick_context(request: Request, engines: Engines, settings: Settings, run: Ru
         started_at=started_at,
         request=request,
         registry=engines.index.data.root,
-        fingerprints=_fingerprints(engines, settings),
+        fingerprints=fingerprints(engines, settings),
         request_verdict=decision.verdict,
         candidates=decision.candidates,
         pick=decision.pick,
@@ -115,7 +115,8 @@ def _refused(refused: tuple[Candidate, ...]) -> Pick:
     return Pick(status="blocked_retrieved", reasons=reasons)
 
 
-def _fingerprints(engines: Engines, settings: Settings) -> dict[str, str]:
+def fingerprints(engines: Engines, settings: Settings) -> dict[str, str]:
+    """Of everything that a request is answered with."""
     named = [getattr(engines.roles, each.name) for each in fields(engines.roles)]
     return {
         "index": engines.index.fingerprint,

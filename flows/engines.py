@@ -9,7 +9,8 @@ from pickysteve.calibration.fitted import EMBEDDED, read_fitted
 from pickysteve.errors import IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.examples import apply_overlay
-from pickysteve.flows.ingest import Ingested, Progress, ingest_registry, quiet
+from pickysteve.flows.ingest import Ingested, ingest_registry
+from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.index import IndexData, read_index
 from pickysteve.tasks.engines.embedder import MiniLM
@@ -18,15 +19,20 @@ from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker
 from pickysteve.tasks.gate import gate_fingerprint
-from pickysteve.tasks.roles import Role, open_roles
+from pickysteve.tasks.roles import Role, Roles, open_roles
 
-__all__ = ["index_folder", "ingest", "open_engines"]
+__all__ = ["current_index", "engines_on", "index_folder", "ingest", "open_engines", "verdict_folder"]
 
 
 def index_folder(settings: Settings) -> Path:
     """The index of a registry is found by the registry's path."""
     root = settings.registry.resolve()
     return settings.index_dir / f"{root.name}-{sha256(str(root).encode()).hexdigest()[:12]}"
+
+
+def verdict_folder(settings: Settings) -> Path:
+    """Kept verdicts stand beside the indexes: a text of two registries is scanned once."""
+    return settings.index_dir / "verdicts"
 
 
 def ingest(
@@ -41,6 +47,7 @@ def ingest(
         config=settings.gate,
         auditor=open_roles(settings.llm).auditor,
         overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
+        verdicts=verdict_folder(settings),
         strict=strict,
         fresh=fresh,
         progress=progress,
@@ -55,10 +62,13 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     """
     encoder = MiniLM()
     defender, roles = Guard(encoder), open_roles(settings.llm)
+    data = current_index(settings, encoder, defender, roles.auditor)
+    return engines_on(data or ingest(settings, progress=progress).data, encoder, defender, roles)
+
+
+def engines_on(data: IndexData, encoder: MiniLM, defender: Guard, roles: Roles) -> Engines:
+    """The engines around an index; raises CalibrationMismatch."""
     calibration = Calibration(read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION))
-    data = (
-        _current_index(settings, encoder, defender, roles.auditor) or ingest(settings, progress=progress).data
-    )
     return Engines(
         index=SearchIndex(data),
         encoder=encoder,
@@ -69,7 +79,8 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     )
 
 
-def _current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
+def current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
+    """The index of this registry, these models and this gate, or None; raises as open_engines does."""
     if not settings.registry.is_dir():
         raise RegistryMissing(
             f'There is no folder "{settings.registry}": pass --registry the folder of your skills.'
@@ -78,5 +89,6 @@ def _current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor
         data = read_index(index_folder(settings))
     except IndexMissing:
         return None
+    made_by = (data.root, data.encoder, data.gate)
     gate = gate_fingerprint(defender, settings.gate, auditor)
-    return data if (data.encoder, data.gate) == (encoder.fingerprint, gate) else None
+    return data if made_by == (str(settings.registry.resolve()), encoder.fingerprint, gate) else None

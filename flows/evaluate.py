@@ -1,15 +1,14 @@
-"""Evaluate: run a suite through the request flow, row by row, with plain BM25 beside it."""
+"""Evaluate: run a suite through the request flow, with plain BM25 beside it."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from pydantic import Field
 from rank_bm25 import BM25Okapi
 
 from pickysteve.calibration.metrics import Row, Summary, summarise
@@ -18,13 +17,23 @@ from pickysteve.flows.asking import read_request
 from pickysteve.flows.dag import Engines, pick_context
 from pickysteve.flows.settings import Settings
 from pickysteve.flows.suite import Task
+from pickysteve.flows.suite_rows import (
+    SuiteRow,
+    append_row,
+    keep_rows,
+    row_fingerprint,
+    suite_row,
+    task_digest,
+    write_parquet,
+    write_rows,
+)
 from pickysteve.registry.models import Value
 from pickysteve.tasks.engines.bm25 import plain_terms
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Request, Trace
+from pickysteve.tasks.values import Request
 
-__all__ = ["Evaluation", "PlainBm25", "evaluate_suite"]
+__all__ = ["Evaluation", "Mapper", "PlainBm25", "evaluate_suite", "on_threads"]
 
 Progress = Callable[[int, int], None]
 
@@ -36,6 +45,30 @@ class Evaluation(Value):
     bm25: Summary
     unknown_gold: tuple[str, ...] = ()
     """Skills that the suite expects and the registry does not have: certain misses."""
+    reused: int = 0
+    """Rows that an interrupted run had left."""
+    rows: tuple[SuiteRow, ...] = Field((), exclude=True, repr=False)
+
+
+class Mapper(Protocol):
+    """How the tasks of a suite are spread: over threads here, over task runs on a Prefect server."""
+
+    def __call__(self, answer: Callable[[Task], SuiteRow], tasks: Sequence[Task]) -> Iterator[SuiteRow]:
+        """Rows as they finish."""
+
+
+def on_threads(workers: int = 1) -> Mapper:
+    """Spread over threads. With one, the times are those of a request that has the machine to itself."""
+
+    def spread(answer: Callable[[Task], SuiteRow], tasks: Sequence[Task]) -> Iterator[SuiteRow]:
+        pool = ThreadPoolExecutor(workers)
+        try:
+            for future in as_completed([pool.submit(answer, task) for task in tasks]):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    return spread
 
 
 class PlainBm25:
@@ -58,75 +91,86 @@ def evaluate_suite(
     settings: Settings,
     out: Path,
     progress: Progress = lambda _done, _total: None,
+    *,
+    mapper: Mapper | None = None,
+    resume: bool = False,
+    must_block: Collection[str] = (),
 ) -> Evaluation:
     """Run every task and write rows.jsonl, rows.parquet and summary.json to `out`.
 
-    The run records of the tasks go to `out`/runs. Rows are written as they come, so that an
-    interrupted evaluation keeps what it has. Raises SuiteInvalid before any run for a task that is no
-    request, and RunsUnwritable when `out` cannot be written.
+    The run records of the tasks go to `out`/runs. Rows are appended as they finish; with `resume`,
+    rows that an interrupted run left there and that still hold are not run again.
+    Raises SuiteInvalid before any run for a task that is no request or shares its id, and
+    RunsUnwritable when `out` cannot be written.
     """
-    requests = [_request_of(task, settings) for task in tasks]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        rows_file = (out / "rows.jsonl").open("w", encoding="utf-8")
-    except OSError as error:
-        raise RunsUnwritable(
-            f'"{out}" cannot be written ({error.strerror}): pass --out another folder.'
-        ) from error
-    settings = settings.model_copy(update={"runs_dir": out / "runs"})
+    requests = _requests(tasks, settings)
     baseline = PlainBm25(engines.index)
-    ours: list[Row] = []
-    plain: list[Row] = []
-    records = []
-    with rows_file:
-        for done, (task, request) in enumerate(zip(tasks, requests, strict=True), start=1):
-            trace = pick_context(request, engines, settings, Direct())
-            ours.append(_row(task, trace))
-            plain.append(_baseline_row(task, baseline))
-            records.append(_record(task, trace))
-            rows_file.write(json.dumps(records[-1], ensure_ascii=False) + "\n")
-            progress(done, len(tasks))
-    evaluation = Evaluation(
-        ours=summarise(ours), bm25=summarise(plain), unknown_gold=tuple(_unknown(tasks, engines.index))
-    )
-    _write_parquet(records, out / "rows.parquet")
+    settings = settings.model_copy(update={"runs_dir": out / "runs"})
+    fingerprint = row_fingerprint(engines, settings)
+    wanted = {task.id: task_digest(task) for task in tasks}
+    rows = keep_rows(out, wanted, fingerprint) if resume else {}
+    reused = len(rows)
+    _start(out, list(rows.values()))
+
+    def answer(task: Task) -> SuiteRow:
+        trace = pick_context(requests[task.id], engines, settings, Direct())
+        plain = baseline.rank(task.request)
+        return suite_row(task, trace, plain, fingerprint, task.category in must_block)
+
+    progress(len(rows), len(tasks))
+    for row in (mapper or on_threads())(answer, [task for task in tasks if task.id not in rows]):
+        append_row(out, row)
+        rows[row.id] = row
+        progress(len(rows), len(tasks))
+    evaluation = _evaluated([rows[task.id] for task in tasks], tasks, baseline, engines.index, reused)
+    write_rows(out, evaluation.rows)
+    write_parquet(evaluation.rows, out / "rows.parquet")
     (out / "summary.json").write_text(evaluation.model_dump_json(indent=1), encoding="utf-8")
     return evaluation
 
 
-def _request_of(task: Task, settings: Settings) -> Request:
+def _start(out: Path, rows: Sequence[SuiteRow]) -> None:
     try:
-        return read_request(task.request, settings.exclude, settings.gate)
-    except RequestInvalid as error:
-        raise SuiteInvalid(f"Task {task.id} is no request. {error}") from error
+        out.mkdir(parents=True, exist_ok=True)
+        write_rows(out, rows)
+    except OSError as error:
+        raise RunsUnwritable(
+            f'"{out}" cannot be written ({error.strerror}): pass --out another folder.'
+        ) from error
 
 
-def _unknown(tasks: Sequence[Task], index: SearchIndex) -> Iterator[str]:
-    yield from sorted({skill for task in tasks for skill in task.gold} - index.skills.keys())
-
-
-def _ranked(trace: Trace) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(candidate.skill_id for candidate in trace.candidates))
-
-
-def _row(task: Task, trace: Trace) -> Row:
-    return Row(
-        **_expected(task),
-        status=trace.pick.status,
-        picks=trace.pick.skills,
-        prediction_set=trace.pick.prediction_set,
-        ranked=_ranked(trace),
-        score=max((candidate.score or 0.0 for candidate in trace.candidates), default=None),
-        ambiguous=trace.pick.ambiguous,
-        milliseconds=trace.milliseconds,
+def _evaluated(
+    rows: Sequence[SuiteRow], tasks: Sequence[Task], baseline: PlainBm25, index: SearchIndex, reused: int
+) -> Evaluation:
+    unknown = {skill for task in tasks for skill in task.gold} - index.skills.keys()
+    return Evaluation(
+        ours=summarise(rows),
+        bm25=summarise(_baseline_row(row, baseline) for row in rows),
+        unknown_gold=tuple(sorted(unknown)),
+        reused=reused,
+        rows=tuple(rows),
     )
 
 
-def _baseline_row(task: Task, baseline: PlainBm25) -> Row:
+def _requests(tasks: Sequence[Task], settings: Settings) -> dict[str, Request]:
+    """The request of each task, by the task's id."""
+    requests: dict[str, Request] = {}
+    for task in tasks:
+        if task.id in requests:
+            raise SuiteInvalid(f"Two tasks have the id {task.id}: give each its own.")
+        try:
+            requests[task.id] = read_request(task.request, settings.exclude, settings.gate)
+        except RequestInvalid as error:
+            raise SuiteInvalid(f"Task {task.id} is no request. {error}") from error
+    return requests
+
+
+def _baseline_row(row: SuiteRow, baseline: PlainBm25) -> Row:
+    """BM25 always answers with its first."""
     started = time.perf_counter()
-    ranked, score = baseline.rank(task.request)
+    ranked, score = baseline.rank(row.request)
     return Row(
-        **_expected(task),
+        **row.model_dump(include={"id", "category", "gold", "accept", "traps", "must_block"}),
         status="ok",
         picks=ranked[:1],
         prediction_set=ranked[:1],
@@ -134,32 +178,3 @@ def _baseline_row(task: Task, baseline: PlainBm25) -> Row:
         score=score,
         milliseconds=(time.perf_counter() - started) * 1000,
     )
-
-
-def _expected(task: Task) -> dict[str, Any]:
-    return task.model_dump(include={"id", "category", "gold", "accept", "traps"})
-
-
-def _record(task: Task, trace: Trace) -> dict[str, Any]:
-    scores: dict[str, float] = {}
-    for candidate in trace.candidates:
-        scores.setdefault(candidate.skill_id, candidate.score or 0.0)
-    return {
-        "id": task.id,
-        "category": task.category,
-        "gold": list(task.gold),
-        "status": trace.pick.status,
-        "picks": list(trace.pick.skills),
-        "prediction_set": list(trace.pick.prediction_set),
-        "scores": dict(list(scores.items())[:10]),
-        "ambiguous": trace.pick.ambiguous,
-        "low_confidence": trace.pick.low_confidence,
-        "run_id": trace.run_id,
-        "milliseconds": trace.milliseconds,
-    }
-
-
-def _write_parquet(records: Sequence[dict[str, Any]], path: Path) -> None:
-    # scores as JSON: a struct column would have one field for every skill
-    rows = [{**record, "scores": json.dumps(record["scores"])} for record in records]
-    pq.write_table(pa.Table.from_pylist(rows), path, compression="zstd")

@@ -12,24 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.errors import IndexCorrupt, IndexMissing, RegistryEmpty, SkillFormatError
-from pickysteve.flows.review import decided, read_decisions
+from pickysteve.flows.scanning import Progress, Scanner, note_texts, quiet, scan_texts, surfaces
 from pickysteve.registry.catalogue import Catalogue, build_catalogue
 from pickysteve.registry.discover import discover
 from pickysteve.registry.index import IndexData, Vector, read_index, write_index
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.passages import passages
-from pickysteve.tasks.audit import UNAUDITED, DocumentAuditor
 from pickysteve.tasks.engines.bm25 import count_terms
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import text_digest
-from pickysteve.tasks.gate import OPERATOR, GateConfig, gate_fingerprint, judge_document, judge_note
+from pickysteve.tasks.gate import GateConfig
 from pickysteve.tasks.roles import OFF, Role
 
-__all__ = ["Ingested", "Progress", "ingest_registry", "quiet"]
-
-Progress = Callable[[str, int, int], None]
-"""Called with the phase, how many are done, and of how many."""
+__all__ = ["Ingested", "ingest_registry"]
 
 ENCODE_AT_ONCE = 64
 
@@ -45,10 +41,6 @@ class Ingested:
     """Texts that were encoded now; the others kept their vector."""
 
 
-def quiet(phase: str, done: int, total: int) -> None:
-    """Report nothing."""
-
-
 def ingest_registry(
     root: Path,
     folder: Path,
@@ -58,6 +50,7 @@ def ingest_registry(
     config: GateConfig,
     auditor: Role = OFF,
     overlay: Callable[[Catalogue], None] = lambda catalogue: None,
+    verdicts: Path | None = None,
     strict: bool = False,
     fresh: bool = False,
     progress: Progress = quiet,
@@ -65,6 +58,7 @@ def ingest_registry(
     """Read the skills under `root` and write their index to `folder`.
 
     `overlay` may change the catalogue before it is indexed, for examples that a user keeps beside it.
+    `verdicts` is the folder of kept verdicts, by default beside the index, for all registries there.
     Raises RegistryMissing or RegistryEmpty, and with `strict` SkillFormatError for the first problem.
     """
     catalogue = build_catalogue(discover(root))
@@ -78,22 +72,22 @@ def ingest_registry(
         )
     remarks: list[Problem] = []
     before = None if fresh else _previous(folder, remarks)
+    scanner = Scanner(verdicts or folder.parent / "verdicts", defender, config, auditor=auditor, fresh=fresh)
     data = IndexData(
         root=str(root.resolve()),
         encoder=encoder.fingerprint,
-        gate=gate_fingerprint(defender, config, auditor),
+        gate=scanner.store.gate,
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    audit = DocumentAuditor(auditor, config.auditor_failure)
-    scanned = _scan(catalogue, data, before, defender, config, audit, progress)
+    _scan(catalogue, data, scanner, progress)
     if strict and len(catalogue.problems) > 0:
         raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")
-    catalogue.problems += remarks
+    catalogue.problems += [*remarks, *scanner.remarks()]
     _fill(catalogue, data, before)
     encoded = _encode(data, before, encoder, progress)
     data.postings = _postings(data)
     write_index(folder, data)
-    return Ingested(data, scanned, encoded)
+    return Ingested(data, scanner.scanned, encoded)
 
 
 def _previous(folder: Path, problems: list[Problem]) -> IndexData | None:
@@ -110,33 +104,10 @@ def _previous(folder: Path, problems: list[Problem]) -> IndexData | None:
         return None
 
 
-def _scan(
-    catalogue: Catalogue,
-    data: IndexData,
-    before: IndexData | None,
-    defender: Guard,
-    config: GateConfig,
-    audit: DocumentAuditor,
-    progress: Progress,
-) -> int:
+def _scan(catalogue: Catalogue, data: IndexData, scanner: Scanner, progress: Progress) -> None:
     """Judge every text that may reach a model. Refused notes are removed, refused units are marked."""
-    known = before.verdicts if before and before.gate == data.gate else {}
-    decisions = read_decisions()
-    jobs = [(unit.text, True) for unit in catalogue.units.values()]
-    jobs += [(text, False) for skill in catalogue.skills.values() for text in _notes(skill)]
-    scanned = 0
-    for done, (text, is_document) in enumerate(jobs, start=1):
-        digest = text_digest(text)
-        verdict = known.get(digest)
-        if verdict is None or not verdict.allowed or _is_provisional(verdict):
-            judge = judge_document if is_document else judge_note
-            verdict = judge(text, defender, config)
-            # what the operator decided needs no second reader
-            if is_document and digest not in decisions:
-                verdict = audit.audited(text, verdict)
-            scanned += 1
-        data.verdicts[digest] = decided(verdict, decisions)
-        progress("scanning", done, len(jobs))
+    texts = surfaces(catalogue.units.values(), catalogue.skills.values())
+    data.verdicts = scan_texts(texts, scanner, progress)
     for skill in list(catalogue.skills.values()):
         catalogue.skills[skill.skill_id] = _without_refused_notes(skill, data.verdicts, catalogue.problems)
     catalogue.problems += [
@@ -144,20 +115,10 @@ def _scan(
         for unit in catalogue.units.values()
         if not (verdict := data.verdicts[text_digest(unit.text)]).allowed
     ]
-    return scanned
-
-
-def _is_provisional(verdict: Verdict) -> bool:
-    """Whether an allow rests on the operator's word, or waits for the auditor."""
-    return any(f.rule == OPERATOR or f.rule.startswith(UNAUDITED) for f in verdict.findings)
-
-
-def _notes(skill: Skill) -> list[str]:
-    return [example.text for example in skill.examples] + ([skill.not_for] if skill.not_for else [])
 
 
 def _without_refused_notes(skill: Skill, verdicts: dict[str, Verdict], problems: list[Problem]) -> Skill:
-    refused = [text for text in _notes(skill) if not verdicts[text_digest(text)].allowed]
+    refused = [text for text in note_texts(skill) if not verdicts[text_digest(text)].allowed]
     if not refused:
         return skill
     problems += [
@@ -173,7 +134,7 @@ def _refusal(path: str, verdict: Verdict) -> Problem:
     rules = (
         ", ".join(dict.fromkeys(f.rule for f in verdict.findings if f.severity == "block")) or "not scannable"
     )
-    remedy = "it is never handed over: remove the passage, or see it with pickysteve skills show"
+    remedy = "it is never handed over: remove the passage, or decide with pickysteve skills review"
     return Problem(path=path, reason=f"refused by the gate ({rules})", remedy=remedy)
 
 

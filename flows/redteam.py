@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Failed
 
-from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.gate_corpora import repository_root
 from pickysteve.flows.judging import gate_judge
 from pickysteve.flows.redteam_report import (
+    BASELINE,
+    Comparison,
     RedteamReport,
     compare_with_baseline,
     read_baseline,
@@ -18,19 +22,36 @@ from pickysteve.flows.redteam_report import (
 )
 from pickysteve.flows.settings import load_settings
 
-__all__ = ["redteam"]
+__all__ = ["REGRESSION", "redteam"]
+
+REGRESSION = "Regression"
+"""Name of the failed state when the gate got worse than its accepted baseline."""
+NAMED = 50
+"""How many cases a state's message names."""
 
 
-@flow(name="redteam", log_prints=False)
-def redteam(cases: str | None = None) -> RedteamReport:
-    """Judge all cases and compare with the accepted baseline; a regression fails the run."""
+@flow(name="redteam", log_prints=False, persist_result=False)
+def redteam(cases: str | None = None, baseline: str | None = None) -> RedteamReport | State[Any]:
+    """Judge all cases and compare with the accepted baseline; a regression fails the run.
+
+    The failed state is named Regression, and its message names the cases that went wrong anew. Raises
+    SuiteInvalid for cases or a baseline that cannot be read.
+    """
     folder = Path(cases) if cases else repository_root() / "datasets" / "redteam"
+    accepted = read_baseline(Path(baseline) if baseline else BASELINE)
     settings = load_settings()
     judging = gate_judge(settings.gate, settings.llm)
     report = redteam_report(read_cases(folder), judging.judge, judging.fingerprint)
-    baseline = read_baseline()
-    if baseline is not None and compare_with_baseline(report, baseline).regressed:
-        raise SuiteInvalid(
-            'The gate blocks less than the accepted baseline: run "pickysteve redteam" to see which cases.'
-        )
+    if accepted is not None and (compared := compare_with_baseline(report, accepted)).regressed:
+        return Failed(name=REGRESSION, message=_newly_wrong(compared))
     return report
+
+
+def _newly_wrong(compared: Comparison) -> str:
+    """The cases by id: never by their text, which is hostile."""
+    worse, better = compared.newly_wrong, compared.newly_right
+    more = f" and {len(worse) - NAMED} more" if len(worse) > NAMED else ""
+    return (
+        f"{len(worse)} cases went wrong that did not before, {len(better)} the other way round "
+        f"(exact McNemar, p = {compared.p_value:.2g}): {', '.join(worse[:NAMED])}{more}"
+    )

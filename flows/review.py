@@ -14,36 +14,49 @@ from platformdirs import user_data_path
 
 from pickysteve.errors import SettingsInvalid
 from pickysteve.registry.index import IndexData
-from pickysteve.registry.models import Finding, Value, Verdict
+from pickysteve.registry.models import Finding, Unit, Value, Verdict
 from pickysteve.seal import operator_seal
 from pickysteve.tasks.gate import OPERATOR, text_digest
 
 __all__ = [
+    "SHOWN_DIGITS",
     "Decision",
     "ReviewItem",
     "decide",
     "decided",
     "decisions_file",
+    "find_text",
     "read_decisions",
     "review_list",
 ]
 
 Decision = Literal["allow", "refuse"]
+SHORTEST_PREFIX = 4
+SHOWN_DIGITS = 12
+"""How much of a hash the list shows; enough to be unique."""
 
 
 class ReviewItem(Value):
-    """A document for the operator's eyes."""
+    """A text for the operator's eyes."""
 
     unit_id: str
+    """Empty for an example or a not-for note."""
+    skill_id: str
     source: str
     sha256: str
     """Of the scanned text: what a decision names."""
     risk: Literal["review", "block"]
     allowed: bool
+    score: float
     rules: tuple[str, ...]
     passage: str
     """Of the gravest finding."""
     decision: Decision | None = None
+
+    @property
+    def kind(self) -> Literal["refused", "doubtful", "decided"]:
+        """What the operator has to do with it: mend or allow it, look at it, or nothing."""
+        return "decided" if self.decision else "doubtful" if self.allowed else "refused"
 
 
 def decisions_file() -> Path:
@@ -52,28 +65,61 @@ def decisions_file() -> Path:
 
 
 def review_list(data: IndexData, decisions: Mapping[str, Decision]) -> tuple[ReviewItem, ...]:
-    """Refused documents first, then the doubtful ones, each with the passage that was found."""
-    items = []
-    for unit in data.units.values():
-        digest = text_digest(unit.text)
-        verdict = data.verdicts.get(digest)
-        if verdict is not None and (verdict.risk != "low" or digest in decisions):
-            items.append(_item(unit.unit_id, unit.source, verdict, decisions.get(digest)))
-    return tuple(sorted(items, key=lambda item: (item.allowed, item.unit_id)))
+    """Refused texts first, then the doubtful ones, the gravest first; what was decided comes last."""
+    units = {text_digest(unit.text): unit for unit in data.units.values()}
+    items = [
+        _item(units.get(digest), verdict, decisions.get(digest))
+        for digest, verdict in data.verdicts.items()
+        if not verdict.allowed or digest in decisions or (verdict.risk != "low" and digest in units)
+    ]
+    return tuple(sorted(items, key=_order))
 
 
-def _item(unit_id: str, source: str, verdict: Verdict, decision: Decision | None) -> ReviewItem:
-    grave = [finding for finding in verdict.findings if finding.severity != "info"]
+def _order(item: ReviewItem) -> tuple[object, ...]:
+    """The scanner scores ordinary files high too, so what another rule found weighs more than its score."""
+    found = [rule for rule in item.rules if rule != "classifier"]
+    kinds = ("refused", "doubtful", "decided")
+    return kinds.index(item.kind), -len(found), -item.score, item.unit_id, item.sha256
+
+
+def _item(unit: Unit | None, verdict: Verdict, decision: Decision | None) -> ReviewItem:
+    grave = [found for found in verdict.findings if found.severity != "info" and found.rule != OPERATOR]
     return ReviewItem(
-        unit_id=unit_id,
-        source=source,
+        unit_id=unit.unit_id if unit else "",
+        skill_id=unit.skill_id if unit else "",
+        source=unit.source if unit else "an example or not-for note",
         sha256=verdict.sha256,
         risk="review" if verdict.risk == "low" else verdict.risk,
         allowed=verdict.allowed,
+        score=verdict.score,
         rules=tuple(dict.fromkeys(finding.rule for finding in grave)),
         passage=grave[0].passage if grave else "",
         decision=decision,
     )
+
+
+def find_text(target: str, data: IndexData, decisions: Mapping[str, Decision], *, decided: bool) -> str:
+    """The hash of the one text that a skill's id, a unit's id, or the start of a hash names.
+
+    With `decided`, of those that there is a decision about, in whichever registry. Raises
+    SettingsInvalid when there is none or more than one.
+    """
+    listed = {item.sha256 for item in review_list(data, decisions)}
+    of_skill = {text_digest(u.text): u.unit_id for u in data.units.values() if u.skill_id == target}
+    # of a skill of many files those on the list are meant, where there are any
+    found = set(of_skill) & listed or set(of_skill)
+    found |= {text_digest(u.text) for u in data.units.values() if u.unit_id == target}
+    known = set(decisions) if decided else set(data.verdicts)
+    if len(target) >= SHORTEST_PREFIX:
+        found |= {digest for digest in known if digest.startswith(target.lower())}
+    found &= known
+    if len(found) == 1:
+        return found.pop()
+    if not found:
+        what = "decision about" if decided else "text in the registry that is"
+        raise SettingsInvalid(f'There is no {what} "{target}": see "pickysteve skills review --all".')
+    some = ", ".join(sorted(digest[:SHOWN_DIGITS] for digest in found)[:5])
+    raise SettingsInvalid(f'"{target}" names {len(found)} texts: give more of the hash of one ({some}).')
 
 
 def read_decisions(path: Path | None = None) -> dict[str, Decision]:
@@ -96,7 +142,7 @@ def read_decisions(path: Path | None = None) -> dict[str, Decision]:
 
 
 def decide(sha256: str, decision: Decision | None, path: Path | None = None) -> None:
-    """Keep a decision about a text, or with None forget it; it counts from the next ingest on."""
+    """Keep a decision about a text, or with None forget it; an index follows at its next ingest."""
     file = path or decisions_file()
     decisions = read_decisions(file)
     if decision is None:

@@ -39,6 +39,7 @@ __all__ = [
     "log",
     "new_run_id",
     "read_trace",
+    "settled",
     "write_trace",
 ]
 
@@ -109,15 +110,15 @@ def read_trace(runs_dir: Path, run_id: str) -> Trace:
     """The run with that id, or with the only id that starts so. Raises RunMissing."""
     if not RUN_ID.fullmatch(run_id):
         raise RunMissing(f"{run_id[:100]!r} is not a run id: choose one from `pickysteve runs list`.")
-    return _settled(lambda: _find_trace(runs_dir, run_id))
+    return settled(lambda: _find_trace(runs_dir, run_id))
 
 
 def list_traces(runs_dir: Path, limit: int = 20) -> RunList:
     """The newest runs by day and id, each once; days that are not needed are not opened."""
-    return _settled(lambda: _list_traces(runs_dir, limit))
+    return settled(lambda: _list_traces(runs_dir, limit))
 
 
-def _settled(read: Callable[[], Result]) -> Result:
+def settled(read: Callable[[], Result]) -> Result:
     """Read again when compaction moves a file away between listing and opening it."""
     for attempt in range(RESCANS):
         try:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.json as arrow_json
 import pyarrow.parquet as parquet
 
+from pickysteve.tasks.outcome import OUTCOME, no_outcome, outcome_of
 from pickysteve.tasks.partitions import PART, started
 from pickysteve.tasks.values import Trace
 
@@ -23,6 +24,7 @@ __all__ = [
     "read_ids",
     "read_run",
     "read_table",
+    "read_usage",
     "trace_table",
 ]
 
@@ -38,12 +40,21 @@ TYPES = {
     "inputs": pa.string(),
     "output": pa.string(),
 }
-SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in TYPES.items()])
+
+
+def _schema(types: dict[str, Any]) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
+
+
+SCHEMA = _schema(TYPES | OUTCOME)
+WITHOUT_OUTCOME = _schema(TYPES)
+"""Of the records of version 0.1.0, which are read as well."""
 ROW_GROUP_ROWS = 2048
 
 UNREADABLE = (pa.ArrowException, OSError, ValueError, RecursionError)
 """What a corrupt or foreign file makes Parquet, JSON and the models raise."""
 
+USAGE = ["run_id", "seq", "stage", "status", "milliseconds", "cached", *OUTCOME]
 Row = dict[str, Any]
 
 
@@ -86,40 +97,75 @@ def read_heads(path: Path) -> dict[str, str]:
 def read_run(path: Path, run_id: str) -> Trace:
     """One run of a file. A file named for a run must hold that run alone."""
     # Without started_at: a timestamp made into a Python value imports pandas.
-    columns = [name for name in SCHEMA.names if name != "started_at"]
+    columns = [name for name in TYPES if name != "started_at"]
     return _decode(run_id, _read_rows(path, columns, run_id if PART.fullmatch(path.name) else None))
 
 
 def read_table(path: Path) -> pa.Table:
-    """All of a file, checked down to its UTF-8."""
+    """All of a file, checked down to its UTF-8; columns of the outcome are made where they are missing."""
     with _open(path) as file:
         table = file.read(use_threads=False)
     table.validate(full=True)
+    return table if "picks" in table.column_names else _with_outcomes(table)
+
+
+def read_usage(path: Path) -> pa.Table:
+    """The narrow columns of a file: everything but inputs and outputs."""
+    with _open(path) as file:
+        if "picks" in file.schema_arrow.names:
+            return file.read(columns=USAGE, use_threads=False)
+    return read_table(path).select(USAGE)
+
+
+def _with_outcomes(table: pa.Table) -> pa.Table:
+    """Version 0.1.0 kept the outcome in the outputs alone."""
+    rows = table.select(["seq", "run_id", "stage", "output"]).to_pylist()
+    floors = {row["run_id"]: _object(row["output"]) for row in rows if row["stage"] == "floor"}
+    try:
+        outcomes = [
+            no_outcome() if row["seq"] else outcome_of(_object(row["output"]), floors.get(row["run_id"], {}))
+            for row in rows
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("its output is not that of a run") from error
+    for name, kind in OUTCOME.items():
+        column = pa.array([outcome[name] for outcome in outcomes], kind)
+        table = table.append_column(pa.field(name, kind, nullable=False), column)
     return table
 
 
 def _rows(trace: Trace) -> Iterator[Row]:
     names = [record.stage for record in trace.stages]
+    floor = next((record.output for record in trace.stages if record.stage == "floor"), {})
+    head = trace.model_dump(mode="json", exclude={"stages"})
     run = {"run_id": trace.run_id, "flow": trace.flow, "started_at": started(trace).isoformat()}
-    yield run | {
-        "seq": 0,
-        "stage": "run",
-        "status": trace.pick.status,
-        "milliseconds": trace.milliseconds,
-        "cached": False,
-        "inputs": "[]",
-        "output": json.dumps(trace.model_dump(mode="json", exclude={"stages"})),
-    }
-    for seq, record in enumerate(trace.stages, start=1):
-        yield run | {
-            "seq": seq,
-            "stage": record.stage,
-            "status": "degraded" if record.output.get("degraded") else "ok",
-            "milliseconds": record.milliseconds,
-            "cached": record.cached,
-            "inputs": json.dumps(names[: seq - 1]),
-            "output": json.dumps(record.output),
+    yield (
+        run
+        | outcome_of(head, floor)
+        | {
+            "seq": 0,
+            "stage": "run",
+            "status": trace.pick.status,
+            "milliseconds": trace.milliseconds,
+            "cached": False,
+            "inputs": "[]",
+            "output": json.dumps(head),
         }
+    )
+    for seq, record in enumerate(trace.stages, start=1):
+        yield (
+            run
+            | no_outcome()
+            | {
+                "seq": seq,
+                "stage": record.stage,
+                "status": "degraded" if record.output.get("degraded") else "ok",
+                "milliseconds": record.milliseconds,
+                "cached": record.cached,
+                "inputs": json.dumps(names[: seq - 1]),
+                "output": json.dumps(record.output),
+            }
+        )
 
 
 def _decode(run_id: str, rows: list[Row]) -> Trace:
@@ -161,6 +207,6 @@ def _group(file: Any, group: int, columns: list[str]) -> pa.Table:
 def _open(path: Path) -> Iterator[Any]:
     # ParquetFile, because read_table would add the folders' flow= and date= as columns.
     with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        if not file.schema_arrow.equals(SCHEMA):
+        if not any(file.schema_arrow.equals(schema) for schema in (SCHEMA, WITHOUT_OUTCOME)):
             raise ValueError("its columns are not those of a run record")
         yield file

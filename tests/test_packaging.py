@@ -26,6 +26,8 @@ def test_the_wheel_holds_code_skills_fits_and_the_typing_mark(wheel):
     assert {
         "pickysteve/py.typed",
         "pickysteve/flows/dag.py",
+        "pickysteve/flows/report/page.html",
+        "pickysteve/flows/report/page.css",
         "pickysteve/tasks/engines/embedder.py",
         "pickysteve/calibration/embedded.json",
         "pickysteve/tasks/prompts/adjudicator.md",

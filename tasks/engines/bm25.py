@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,15 @@ WORD = re.compile(r"[^\W_]+")
 # camelCase and letter-digit joints part, so that OOMKilled meets oom and killed
 JOINT = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-_stemmer = snowballstemmer.stemmer("english")
+
+class _Stemmer(local):
+    """One stemmer a thread: it keeps the word that it works on in itself."""
+
+    def __init__(self) -> None:
+        self.english = snowballstemmer.stemmer("english")
+
+
+_stemmer = _Stemmer()
 
 
 def plain_terms(text: str) -> list[str]:
@@ -35,7 +44,7 @@ def stemmed_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    return str(_stemmer.stemWord(word))
+    return str(_stemmer.english.stemWord(word))
 
 
 def count_terms(text: str) -> Counter[str]:

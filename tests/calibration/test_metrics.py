@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pickysteve.calibration.measures import (
     auroc,
+    auroc_interval,
     bootstrap_interval,
     clopper_pearson_upper,
     coverage_at_risk,
@@ -133,12 +134,41 @@ def test_a_score_that_is_no_number_is_refused() -> None:
         auroc([0.1, math.nan], [True, False])
 
 
-def test_mcnemar_agrees_with_the_binomial_test() -> None:
-    from scipy.stats import binomtest
+@pytest.mark.parametrize(
+    ("b", "c", "two_sided", "greater"),
+    [
+        (0, 0, 1.0, 1.0),
+        (5, 1, 14 / 64, 7 / 64),  # by hand: (1 + 6) / 2^6
+        (5, 0, 2 / 32, 1 / 32),
+        (1, 5, 14 / 64, 63 / 64),
+        (8, 2, 112 / 1024, 56 / 1024),  # (1 + 10 + 45) / 2^10
+        (3, 3, 1.0, 42 / 64),
+    ],
+)
+def test_mcnemar_is_the_binomial_tail(b: int, c: int, two_sided: float, greater: float) -> None:
+    assert mcnemar_exact(b, c) == pytest.approx(two_sided)
+    assert mcnemar_exact(b, c, "greater") == pytest.approx(greater)
 
-    for b, c in ((0, 0), (1, 0), (5, 1), (3, 3), (10, 25), (600, 700)):
-        expected = binomtest(b, b + c).pvalue if b + c else 1.0
-        assert mcnemar_exact(b, c) == mcnemar_exact(c, b) == pytest.approx(expected)
+
+def test_mcnemar_refuses_counts_that_are_none() -> None:
+    with pytest.raises(ValueError, match="not negative"):
+        mcnemar_exact(-1, 3)
+
+
+@given(st.floats(0, 1), st.integers(2, 200), st.integers(2, 200))
+def test_the_interval_of_an_auroc_holds_it_and_turns_with_it(area: float, hits: int, misses: int) -> None:
+    low, high = auroc_interval(area, hits, misses)
+    assert 0 <= low <= area <= high <= 1
+    turned = auroc_interval(1 - area, hits, misses)
+    assert turned == pytest.approx((1 - high, 1 - low), abs=1e-6)
+
+
+def test_the_interval_of_an_auroc_is_that_of_hanley_and_mcneil_for_many_rows() -> None:
+    area, n = 0.8, 2000
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    variance = (area * (1 - area) + (n - 1) * (q1 - area**2) + (n - 1) * (q2 - area**2)) / n**2
+    low, high = auroc_interval(area, n, n)
+    assert high - low == pytest.approx(2 * 1.96 * math.sqrt(variance), rel=0.01)
 
 
 def test_the_bootstrap_is_reproducible_and_holds_the_mean() -> None:
@@ -151,7 +181,9 @@ def test_the_bootstrap_is_reproducible_and_holds_the_mean() -> None:
 def test_an_empty_suite_has_no_figures() -> None:
     summary = summarise([])
     assert summary.n == 0
-    assert set(summary.model_dump(exclude={"n", "categories"}).values()) == {None}
+    empty = summary.model_dump(exclude={"n", "stages", "categories", "right_by_category"})
+    assert set(empty.values()) == {None}
+    assert not summary.stages
 
 
 def test_an_abstention_costs_the_pick_and_not_the_ranking() -> None:
@@ -186,8 +218,10 @@ def test_requests_without_a_right_skill_are_judged_apart() -> None:
     assert (summary.no_match_rejection.successes, summary.no_match_rejection.n) == (1, 2)
     assert summary.false_pick is not None
     assert (summary.false_pick.successes, summary.false_pick.n) == (1, 2)
-    assert summary.no_match_auroc == 1.0
-    assert summary.coverage_at_5_risk == pytest.approx(1 / 3)
+    assert summary.no_match_auroc is not None
+    assert (summary.no_match_auroc.value, summary.no_match_auroc.n) == (1.0, 3)
+    assert summary.coverage_at_5_risk is not None
+    assert summary.coverage_at_5_risk.value == pytest.approx(1 / 3)
 
 
 def test_compounds_are_judged_as_sets() -> None:
@@ -226,6 +260,57 @@ def test_categories_and_times_are_reported() -> None:
     assert summary.p95_milliseconds == pytest.approx(29.0)
     assert summary.ambiguous is not None
     assert summary.ambiguous.value == 0.5
+
+
+def test_right_is_what_was_asked_for_and_nothing_beside_it() -> None:
+    assert row().right
+    assert row(gold=("c",), accept=("a",)).right
+    assert not row(picks=("a", "b")).right
+    assert row(gold=("a", "b"), picks=("b", "a")).right
+    assert not row(gold=("a", "b")).right
+    assert row(gold=(), status="no_confident_match", picks=()).right
+    assert not row(gold=(), status="blocked_request", picks=()).right
+    assert not row(status="no_confident_match").right
+
+
+def test_rows_that_the_gate_must_refuse_bear_on_no_other_figure() -> None:
+    rows = [
+        row(),
+        row(must_block=True, gold=(), status="blocked_request", picks=(), ranked=(), score=None),
+        row(must_block=True, gold=(), picks=("a",), category="injected"),
+    ]
+    summary = summarise(rows)
+    assert summary.injected_passed is not None
+    assert (summary.injected_passed.successes, summary.injected_passed.n) == (1, 2)
+    assert summary.right is not None
+    assert (summary.right.successes, summary.right.n) == (2, 3)
+    assert summary.false_pick is None
+    assert summary.blocked is not None
+    assert (summary.blocked.successes, summary.blocked.n) == (0, 1)
+    assert (rows[1].asked, rows[1].given, rows[2].given) == ("(blocked)", "(blocked)", "a")
+
+
+def test_wrong_picks_are_counted_among_the_answered_with_the_exact_bound() -> None:
+    rows = [row(), row(picks=("b",)), row(gold=()), row(status="no_confident_match", picks=())]
+    summary = summarise(rows)
+    assert summary.answered is not None
+    assert (summary.answered.successes, summary.answered.n) == (3, 4)
+    assert summary.wrong_pick is not None
+    assert (summary.wrong_pick.errors, summary.wrong_pick.n) == (2, 3)
+    assert summary.wrong_pick.upper == clopper_pearson_upper(2, 3, 0.95)
+
+
+def test_stages_stand_in_the_order_of_the_flow_with_their_own_n() -> None:
+    rows = [
+        row(stages={"gate-request": 1.0}, status="blocked_request", milliseconds=2.0),
+        row(stages={"gate-request": 3.0, "route": 5.0}, milliseconds=10.0),
+    ]
+    stages = summarise(rows).stages
+    assert list(stages) == ["gate-request", "route", "total"]
+    assert (stages["gate-request"].p50, stages["gate-request"].n) == (2.0, 2)
+    assert (stages["route"].n, stages["total"].p50) == (1, 6.0)
+    low, high = stages["total"].p95_interval
+    assert 2.0 <= low <= stages["total"].p95 <= high <= 10.0
 
 
 def test_importing_loads_no_statistics_library() -> None:

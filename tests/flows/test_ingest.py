@@ -1,3 +1,4 @@
+import json
 import shutil
 
 import model_hosts as hosts
@@ -74,6 +75,54 @@ def test_what_did_not_change_is_neither_scanned_nor_encoded_again(ingest, regist
 
 def test_a_fresh_ingest_keeps_nothing(ingest):
     assert ingest(fresh=True).scanned == ingest(fresh=True).scanned > 0
+
+
+def test_a_text_of_two_registries_is_scanned_once(ingest, registry, tmp_path, encoder, defender):
+    assert ingest().scanned > 20
+    shutil.copytree(registry, tmp_path / "other")
+    options = {"encoder": encoder, "defender": defender, "config": GateConfig()}
+    other = ingest_registry(tmp_path / "other", tmp_path / "other-index", **options)
+    assert other.scanned == 0
+    assert all(verdict.allowed for verdict in other.data.verdicts.values())
+
+
+def test_a_stopped_ingest_keeps_what_it_had_scanned(ingest):
+    class Stopped(Exception):
+        pass
+
+    def stop(phase, done, total):
+        if done == 5:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        ingest(progress=stop)
+    total = len(ingest().data.verdicts)
+    assert ingest(fresh=True).scanned == total
+    assert ingest().scanned == 0
+
+
+def test_a_forged_allow_is_reported_and_the_text_is_judged_again(ingest, registry, tmp_path):
+    (registry / "poisoned.md").write_text(POISON)
+    data = ingest().data
+    (store,) = (tmp_path / "verdicts").glob("*.jsonl")
+    digest = text_digest(data.units["poisoned"].text)
+    entry = json.loads(store.read_text().splitlines()[0])
+    entry["verdict"] = entry["verdict"].replace(json.loads(entry["verdict"])["sha256"], digest)
+    store.write_text(json.dumps(entry) + "\n" + store.read_text())
+
+    again = ingest()
+    remark, refusal = sorted(again.data.problems, key=lambda problem: problem.fatal)
+    assert remark.path == str(store) and not remark.fatal and "1 kept verdicts are not what" in remark.reason
+    assert refusal.path == "poisoned.md"
+    assert not again.data.verdicts[digest].allowed
+    assert again.scanned == 1
+    assert [problem.path for problem in ingest().data.problems] == ["poisoned.md"]
+
+
+def test_a_block_is_judged_again_at_every_ingest(ingest, registry):
+    (registry / "poisoned.md").write_text(POISON)
+    ingest()
+    assert [ingest().scanned, ingest().scanned] == [1, 1]
 
 
 def test_a_changed_file_is_stale_until_it_is_ingested(ingest, registry):

@@ -16,15 +16,17 @@ from pickysteve.tasks.assemble import (
     assemble,
     assemble_bundle,
     attribute,
-    neutralise,
     parse_bundle,
     render,
-    reserved_spans,
 )
+from pickysteve.tasks.engines.datamark import MARKS
+from pickysteve.tasks.engines.folding import neutralise, reserved_spans
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Pick
 
 CONFIG = AssembleConfig()
+BOTH = (CONFIG, AssembleConfig(boundary="datamark"))
+both_boundaries = pytest.mark.parametrize("config", BOTH, ids=lambda config: config.boundary)
 NONCE = "0123456789abcdef"
 TOKENS = (
     "<<UNTRUSTED-",
@@ -177,24 +179,29 @@ def test_a_forged_token_is_found_in_any_disguise(token: str, disguise: object) -
         "def f():\r\n\treturn '<div>'\r\n",
     ],
 )
-def test_ordinary_code_and_prose_are_delivered_byte_for_byte(text: str) -> None:
+@both_boundaries
+def test_ordinary_code_and_prose_are_delivered_byte_for_byte(text: str, config: AssembleConfig) -> None:
     assert neutralise(text) == text
-    assert parse_bundle(assemble_bundle(picked("a"), shelf(a=text), CONFIG).text)[0].body == text
+    assert parse_bundle(assemble_bundle(picked("a"), shelf(a=text), config).text)[0].body == text
 
 
+@both_boundaries
 @given(hostile, hostile)
 @settings(max_examples=200, deadline=None)
-def test_the_nonce_stands_only_in_our_markers(body: str, name: str) -> None:
+def test_the_nonce_stands_only_in_our_markers(config: AssembleConfig, body: str, name: str) -> None:
     index = Shelf({name: units(name, (body,))})
-    bundle = assemble_bundle(picked(name), index, CONFIG)
+    bundle = assemble_bundle(picked(name), index, config)
     assert bundle.text.count(bundle.nonce) == 4
     assert len(parse_bundle(bundle.text)) == 1
 
 
+@pytest.mark.parametrize("mark", ["", "^", "\u2020", "\ue000"])
 @given(hostile, hostile)
 @settings(max_examples=200, deadline=None)
-def test_no_reserved_token_survives_folding(body: str, name: str) -> None:
-    ours = render((Section(skill_id=name, body=body, source=name),), "f" * 16)
+def test_no_reserved_token_survives_folding(mark: str, body: str, name: str) -> None:
+    if mark and mark in body:
+        return
+    ours = render((Section(skill_id=name, body=body, source=name),), "f" * 16, mark)
     for marker in ("<<UNTRUSTED-", "<<END-", "<skill-", "</skill-"):
         ours = ours.replace(f"{marker}{'f' * 16}", "MARKER")
     assert reserved_spans(ours) == []
@@ -209,11 +216,12 @@ def test_an_attribute_is_printable_ascii_and_cannot_leave_its_quotes(value: str)
     assert len(attribute("<" * 500)) <= 200 * len("&lt;")
 
 
+@both_boundaries
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None)
-def test_text_without_reserved_tokens_round_trips(bodies: list[str]) -> None:
+def test_text_without_reserved_tokens_round_trips(config: AssembleConfig, bodies: list[str]) -> None:
     clean = tuple(body for body in bodies if not reserved_spans(body))
-    bundle = assemble_bundle(picked("a"), Shelf({"a": units("a", clean)}), CONFIG)
+    bundle = assemble_bundle(picked("a"), Shelf({"a": units("a", clean)}), config)
     assert tuple(section.body for section in parse_bundle(bundle.text)) == clean
 
 
@@ -221,3 +229,19 @@ def test_text_without_reserved_tokens_round_trips(bodies: list[str]) -> None:
 def test_what_is_not_a_whole_bundle_is_refused(text: str) -> None:
     with pytest.raises(PickyError, match="unchanged and whole"):
         parse_bundle(text)
+
+
+def test_a_datamarked_bundle_says_what_its_mark_means() -> None:
+    bundle = assemble_bundle(picked("sql"), shelf(sql="def f():\n    return 1\n"), BOTH[1])
+    first, rest = bundle.text.split("\n", 1)
+    assert first.startswith(PREAMBLE)
+    mark = first.removeprefix(f"{PREAMBLE} In it the character ")[0]
+    assert mark in MARKS
+    assert f">\ndef{mark} f():{mark}\n    return{mark} 1{mark}\n\n</skill-{bundle.nonce}>" in rest
+
+
+def test_each_line_of_a_shortlist_is_marked_too() -> None:
+    pick = picked("a", ambiguous=True, prediction_set=("a",), shortlist={"a": "for all rows"})
+    bundle = assemble_bundle(pick, shelf(a="body"), BOTH[1])
+    assert "for all rows" not in bundle.text
+    assert [s.body for s in parse_bundle(bundle.text) if s.option] == ["for all rows"]

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from pickysteve.tasks.engines.bm25 import Bm25, count_terms, plain_terms, stemmed_terms
+from pickysteve.tasks.engines.bm25 import Bm25, _stem, count_terms, plain_terms, stemmed_terms
 
 words = st.sampled_from(["fix", "query", "index", "mail", "plan", "rust"])
 documents = st.lists(st.lists(words, max_size=9), min_size=1, max_size=6)
@@ -101,3 +103,17 @@ def test_plain_terms_are_lower_case_words() -> None:
 @given(st.text(max_size=60))
 def test_counts_add_up_to_the_terms(text: str) -> None:
     assert count_terms(text).total() == len(stemmed_terms(text))
+
+
+def test_threads_that_stem_at_once_do_not_disturb_each_other() -> None:
+    words = [f"{stem}{number}ing" for number in range(60) for stem in ("retriev", "nation", "conditional")]
+    alone = [stemmed_terms(word) for word in words]
+    _stem.cache_clear()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            together = list(pool.map(lambda turn: [stemmed_terms(w) for w in words[turn:]], range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert together == [alone[turn:] for turn in range(8)]

@@ -131,3 +131,15 @@ def test_a_manifest_that_leaves_a_file_out_is_refused(exported: Path) -> None:
     (exported / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ModelUnavailable, match="delete that folder"):
         MiniLM(exported).encode(["x"])
+
+
+def test_a_memo_that_another_thread_replaces_meanwhile_loses_no_text(encoder: MiniLM) -> None:
+    class Shared(MiniLM):
+        def _encode(self, texts: list[str]) -> np.ndarray:
+            vectors = super()._encode(texts)
+            self._memo = {}
+            return vectors
+
+    shared = Shared(encoder.folder)
+    shared._memo = {"known": shared.encode(["known"])[0]}
+    np.testing.assert_allclose(shared.encode(["known", "new"]), encoder.encode(["known", "new"]), atol=1e-6)

@@ -1,0 +1,87 @@
+"""Configuration files as users have them, and what editors and systems do to them."""
+
+MARK = b"\xef\xbb\xbf"
+
+JSON = b"""\
+{
+  "theme": "dark",
+  "mcpServers": {
+    "github": {"command": "gh-mcp", "args": []}
+  },
+  "numStartups": 12
+}
+"""
+COMMENTED = b"""\
+// my settings
+{
+\t"unknown": {"keys": [1, 2.50, 1e3]}, // keep 2.50
+\t"mcpServers": {
+\t\t/* work */
+\t\t"github": { "command": "gh-mcp" } // the token is in env
+\t}
+}
+"""
+TRAILING = COMMENTED.replace(b"in env\n\t}\n", b"in env\n\t},\n").replace(b'"gh-mcp" }', b'"gh-mcp" },')
+JSON5 = b"""\
+{
+  // gateway
+  gateway: { port: 18789, },
+  mcp: { servers: { 'a-b': { command: 'gh-mcp', }, }, },
+}
+"""
+TOML = b"""\
+# mine
+model = "gpt"  # why
+
+[profiles."a b"]
+x = [
+  1, # one
+]
+
+[mcp_servers.github]
+command = "gh-mcp"
+"""
+ZEROCLAW = b"""\
+[agents.main]
+model = "m" # note
+
+[[mcp.servers]]
+name = "github"
+command = "gh-mcp"
+"""
+YAML = b"""\
+# mine
+GOOSE_MODEL: gpt  # why
+extensions: # servers
+  # dev
+  developer:
+    enabled: true
+    args:
+    - gh-mcp
+mcp_servers:
+  time: {command: uvx}
+text: |
+  two
+  lines
+"""
+SAMPLES = {
+    "json": (JSON,),
+    "json-comments": (JSON, COMMENTED),
+    "jsonc": (JSON, COMMENTED, TRAILING),
+    "json5": (JSON5, TRAILING),
+    "toml": (TOML, ZEROCLAW),
+    "yaml": (YAML,),
+}
+VARIANTS = {
+    "as it is": lambda text: text,
+    "CRLF": lambda text: text.replace(b"\n", b"\r\n"),
+    "mark": lambda text: MARK + text,
+    "no last line break": lambda text: text.rstrip(b"\n"),
+}
+
+
+def contents(form, *, every):
+    """Names and contents of files that may be there; None for no file."""
+    yield from (("missing", None), ("empty", b""))
+    for number, sample in enumerate(SAMPLES[form] if every else SAMPLES[form][:1]):
+        yield from ((f"{name} {number}", change(sample)) for name, change in VARIANTS.items())
