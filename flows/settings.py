@@ -86,12 +86,9 @@ class Settings(BaseSettings):
     compat: CompatConfig = CompatConfig()
     assemble: AssembleConfig = AssembleConfig()
     execute: ExecuteConfig = ExecuteConfig()
-<<<<<<< HEAD
     serve: ServeConfig = ServeConfig()
     proxy: ProxyConfig = ProxyConfig()
-=======
     llm: LlmConfig = LlmConfig()
->>>>>>> main
 
     @property
     def log(self) -> LogConfig:
