@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CHAT", "DIALECTS", "MESSAGES", "RESPONSES", "Dialect", "Turn"]
+__all__ = ["CHAT", "DIALECTS", "MESSAGES", "RESPONSES", "Body", "Dialect", "Turn"]
 
 Body = dict[str, Any]
 # What agents put into the user's messages on their own account; it is no part of what the user asked.

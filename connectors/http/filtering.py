@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Protocol
 
-__all__ = ["Filter", "filter_answer", "filter_events"]
+__all__ = ["Filter", "MakeFilter", "filter_answer", "filter_events"]
 
 Body = dict[str, Any]
 

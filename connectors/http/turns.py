@@ -14,7 +14,7 @@ from typing import Any
 
 from pickysteve.connectors.http.dialects import Turn
 
-__all__ = ["TurnPicks", "turn_keys"]
+__all__ = ["Reply", "TurnPicks", "turn_keys"]
 
 Reply = dict[str, Any]
 

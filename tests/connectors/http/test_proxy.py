@@ -193,7 +193,7 @@ def test_the_users_own_model_settles_an_ambiguous_pick(serving, model_host, loca
 def test_the_openai_client_streams_and_lists_models(serving, model_host):
     openai = pytest.importorskip("openai", reason="the openai client is not installed")
     with serving() as client:
-        host = openai.OpenAI(base_url=f"{client.base_url}v1", api_key="x", max_retries=0)
+        host = openai.OpenAI(base_url=str(client.base_url).rstrip("/") + "/v1", api_key="x", max_retries=0)
         chunks = list(host.chat.completions.create(**chat(), stream=True))
         assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hello, world"
         assert [model.id for model in host.models.list()] == ["fake"]
