@@ -27,8 +27,8 @@ from pickysteve.connectors.render import (
     pick_json,
     progress_bar,
     show_pick,
-    visible,
 )
+from pickysteve.connectors.terminal import visible
 
 __all__ = ["app", "run"]
 

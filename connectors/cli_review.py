@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pickysteve.connectors.cli_skills import JsonOption, RegistryOption, bring_up_to_date, open_registry
-from pickysteve.connectors.render import visible
+from pickysteve.connectors.terminal import visible
 
 if TYPE_CHECKING:
     from pickysteve.flows.review import Decision, ReviewItem

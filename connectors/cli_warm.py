@@ -7,7 +7,8 @@ import json
 import typer
 
 from pickysteve.connectors.cli_skills import JsonOption, RegistryOption
-from pickysteve.connectors.render import error_console, progress_bar, visible
+from pickysteve.connectors.render import error_console, progress_bar
+from pickysteve.connectors.terminal import visible
 
 __all__ = ["register"]
 

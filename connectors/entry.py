@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from pickysteve.connectors.terminal import visible
 from pickysteve.errors import PickyError
 
 __all__ = ["main"]
@@ -21,5 +22,5 @@ def main() -> None:
 
             run(sys.argv[1:])
     except PickyError as error:
-        print(f"pickysteve: {error}", file=sys.stderr)  # noqa: T201
+        print(f"pickysteve: {visible(str(error))}", file=sys.stderr)  # noqa: T201
         raise SystemExit(error.exit_code) from None

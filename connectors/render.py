@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pickysteve.calibration.fitted import Fitted
 from pickysteve.calibration.metrics import Summary
+from pickysteve.connectors.terminal import visible
 from pickysteve.flows.report.words import LABELS, OWN_ONLY, figure_of, figure_words
 from pickysteve.tasks.values import Candidate, Trace
 
@@ -23,7 +24,6 @@ __all__ = [
     "rows_table",
     "show_evaluation",
     "show_pick",
-    "visible",
 ]
 
 GROUPS = {
@@ -36,11 +36,6 @@ GROUPS = {
 def error_console() -> Console:
     """Progress and remarks go to standard error, so that output can be piped."""
     return Console(stderr=True, highlight=False)
-
-
-def visible(text: str) -> str:
-    """Text from outside on one line: what would move the cursor, recolour or hide is shown as its escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager

@@ -16,11 +16,12 @@ from pathlib import Path
 from pickysteve.errors import RunMissing, SettingsInvalid
 from pickysteve.flows.asking import check_skill, read_request
 from pickysteve.flows.dag import Engines, pick_context
-from pickysteve.flows.engines import index_folder, open_engines
+from pickysteve.flows.engines import index_folder
 from pickysteve.flows.examples import add_example
-from pickysteve.flows.ingest import Progress, quiet
+from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.skill_files import SkillFile, judged_units, skill_file, skill_lines
+from pickysteve.flows.warm import warm
 from pickysteve.registry.models import Value
 from pickysteve.tasks.assemble import assemble_bundle
 from pickysteve.tasks.log import new_run_id, read_trace, write_trace
@@ -51,6 +52,8 @@ class FilePage(Value):
 
 class PickService:
     """Opens the engines at the first call, and again when the index was written anew. Safe for threads.
+
+    Each opening is a warm pass: under the policy "abort" it raises RegistryRefused while a document is.
 
     One request is answered at a time: the models use every core already.
     """
@@ -159,7 +162,7 @@ class PickService:
     def _engines(self) -> Engines:
         mark = _mark(index_folder(self.settings) / "manifest.json")
         if self._opened is None or self._opened[0] != mark:
-            engines = open_engines(self.settings, self._progress)
+            engines = warm(self.settings, self._progress).engines
             # opening may have written the index, so its mark is read again
             self._opened = (_mark(index_folder(self.settings) / "manifest.json"), engines)
         return self._opened[1]

@@ -12,7 +12,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from pickysteve.connectors.cli import app
-from pickysteve.connectors.render import visible
+from pickysteve.connectors.terminal import visible
 from pickysteve.errors import SettingsInvalid
 from pickysteve.flows.engines import index_folder
 from pickysteve.flows.review import decisions_file
@@ -110,8 +110,3 @@ def test_only_the_gravest_are_shown_unless_all_are_asked_for(
     assert rest >= 1 and f"{rest} more: pickysteve skills review --all" in first
     assert first.count("; score ") == 1
     assert run("--all").stdout.count("; score ") == rest + 1
-
-
-def test_all_text_from_outside_is_shown_on_one_line_without_control() -> None:
-    assert visible("a\x1b[2J\r\n\u202e\U000e0041\ud800\x9b") == (r"a\x1b[2J\r\n\u202e\U000e0041\ud800\x9b")
-    assert visible("größe 手順 \\n") == "größe 手順 \\n"

@@ -7,7 +7,7 @@ import pytest
 
 from pickysteve.errors import IndexCorrupt, RegistryEmpty, RegistryMissing, SkillFormatError
 from pickysteve.flows.ingest import ingest_registry
-from pickysteve.flows.review import review_list
+from pickysteve.flows.review import decide, review_list
 from pickysteve.registry.index import read_index
 from pickysteve.tasks.engines.index import SearchIndex, text_digest
 from pickysteve.tasks.engines.llm import LlmConfig
@@ -193,6 +193,28 @@ def test_a_document_that_the_auditor_could_not_read_waits_on_the_review_list(ing
 
     host.tells(hosts.says({"behaviour": "none", "line": 0}))
     assert all(verdict.allowed for verdict in ingest(auditor=auditor).data.verdicts.values())
+
+
+def test_what_the_operator_decided_is_no_allow_of_the_auditor(ingest, host):
+    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    host.tells(hosts.says({"behaviour": "copies-itself", "line": 2}))
+    data = ingest(auditor=auditor).data
+    digest = text_digest(data.units["brand-voice"].text)
+    assert not data.verdicts[digest].allowed
+    try:
+        decide(digest, "allow")
+        assert ingest(auditor=auditor).data.verdicts[digest].allowed
+    finally:
+        decide(digest, None)
+    assert not ingest(auditor=auditor).data.verdicts[digest].allowed
+
+
+def test_verdicts_name_the_gate_of_the_index_with_an_auditor_too(ingest, host):
+    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    host.tells(hosts.says({"behaviour": "none", "line": 0}))
+    data = ingest(auditor=auditor).data
+    assert {verdict.fingerprint for verdict in data.verdicts.values()} == {data.gate}
+    assert data.gate != ingest().data.gate
 
 
 def test_progress_counts_up_to_its_total(ingest):

@@ -13,6 +13,7 @@ from pickysteve.flows.warm import warm
 from pickysteve.registry.index import read_index, write_index
 from pickysteve.tasks.engines.index import text_digest
 from pickysteve.tasks.gate import GateConfig
+from pickysteve.tasks.roles import OFF
 
 POISON = """---
 name: poisoned
@@ -119,6 +120,6 @@ def test_the_index_of_another_registry_in_its_place_is_not_used(
     shutil.copy(settings.registry / "poisoned.md", tmp_path / "other" / "poisoned.md")
     other = settings.model_copy(update={"registry": tmp_path / "other"})
     shutil.copytree(index_folder(settings), index_folder(other))
-    assert current_index(settings, encoder, defender) is not None
-    assert current_index(other, encoder, defender) is None
+    assert current_index(settings, encoder, defender, OFF) is not None
+    assert current_index(other, encoder, defender, OFF) is None
     assert warm(other).report.documents == 1
