@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pickysteve.connectors.render import error_console
+from pickysteve.connectors.terminal import visible
 
 __all__ = ["register"]
 
@@ -33,7 +34,8 @@ def serve(
     listen = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     proxy = {"upstream": upstream} if upstream is not None else {}
     settings = load_settings(registry=registry, serve=listen or None, proxy=proxy or None)
-    serve_http(settings, lambda address: error_console().print(f"listening on {address}", markup=False))
+    console = error_console()
+    serve_http(settings, lambda line: console.print(visible(line), markup=False, soft_wrap=True))
 
 
 def mcp(

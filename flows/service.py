@@ -21,7 +21,7 @@ from pickysteve.flows.examples import add_example
 from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.skill_files import SkillFile, judged_units, skill_file, skill_lines
-from pickysteve.flows.warm import warm
+from pickysteve.flows.warm import WarmReport, warm
 from pickysteve.registry.models import Value
 from pickysteve.tasks.assemble import assemble_bundle
 from pickysteve.tasks.log import new_run_id, read_trace, write_trace
@@ -63,6 +63,14 @@ class PickService:
         self._progress = progress
         self._lock = threading.RLock()
         self._opened: tuple[object, Engines] | None = None
+
+    def open(self) -> WarmReport:
+        """Open now, before the first caller; the report of the warm pass tells what is not served."""
+        with self._lock:
+            warmed = warm(self.settings, self._progress)
+            # the pass may have written the index, so its mark is read after it
+            self._opened = (_mark(index_folder(self.settings) / "manifest.json"), warmed.engines)
+            return warmed.report
 
     def pick(self, text: str, exclude: Iterable[str] = (), run: Callable[[], Direct] = Direct) -> Trace:
         """Pick the context for one request.
@@ -162,9 +170,8 @@ class PickService:
     def _engines(self) -> Engines:
         mark = _mark(index_folder(self.settings) / "manifest.json")
         if self._opened is None or self._opened[0] != mark:
-            engines = warm(self.settings, self._progress).engines
-            # opening may have written the index, so its mark is read again
-            self._opened = (_mark(index_folder(self.settings) / "manifest.json"), engines)
+            self.open()
+        assert self._opened is not None  # noqa: S101 - told to the type checker
         return self._opened[1]
 
 

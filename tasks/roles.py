@@ -17,7 +17,7 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel
 
 from pickysteve.seal import operator_seal
-from pickysteve.tasks.assemble import neutralise
+from pickysteve.tasks.engines.folding import neutralise
 from pickysteve.tasks.engines.llm import (
     LONGEST_ANSWER_SECONDS,
     ChatModel,

@@ -19,10 +19,11 @@ BACKLOG = 2048
 SHUTDOWN_SECONDS = 10
 
 
-def serve(settings: Settings, ready: Callable[[str], None]) -> None:
-    """Serve until interrupted; `ready` gets the address once it listens.
+def serve(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Serve until interrupted; `tell` gets what is not served, and the address once it listens.
 
-    Raises SettingsInvalid for an address that is not loopback without a token, or that is taken.
+    Nothing is accepted before every document of the index has a current verdict. Raises RegistryRefused
+    under the policy "abort" while the gate refuses a document, and SettingsInvalid for an address that is not loopback without a token, or that is taken.
     """
     config = settings.serve
     if config.host not in LOOPBACK and config.token is None:
@@ -30,6 +31,8 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
             f"{config.host} can be reached by others: set PS_SERVE__TOKEN, or stay on loopback."
         )
     engine = LocalEngine(settings)
+    for document in engine.service.open().refused:
+        tell(f"not served: {document.source} was refused ({', '.join(document.rules)})")
     server = _Server(
         uvicorn.Config(
             make_app(engine, settings),
@@ -42,7 +45,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             h11_max_incomplete_event_size=64 * 1024,
         ),
-        ready,
+        tell,
     )
     try:
         asyncio.run(server.serve())
@@ -52,12 +55,12 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, tell: Callable[[str], None]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._tell = tell
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
-            self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+            self._tell(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
