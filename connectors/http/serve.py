@@ -23,7 +23,8 @@ def serve(settings: Settings, tell: Callable[[str], None]) -> None:
     """Serve until interrupted; `tell` gets what is not served, and the address once it listens.
 
     Nothing is accepted before every document of the index has a current verdict. Raises RegistryRefused
-    under the policy "abort" while the gate refuses a document, and SettingsInvalid for an address that is not loopback without a token, or that is taken.
+    under the policy "abort" while the gate refuses a document, and SettingsInvalid for an address that is
+    taken, or that others can reach without a token.
     """
     config = settings.serve
     if config.host not in LOOPBACK and config.token is None:
