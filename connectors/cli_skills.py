@@ -86,19 +86,25 @@ def show_skill(skill_id: str, registry: RegistryOption = None, as_json: JsonOpti
 
 @skills.command("lint")
 def lint(registry: RegistryOption = None, as_json: JsonOption = False) -> None:
-    """What makes skills hard to find or unusable. Exit code 2 when something must be mended."""
-    from pickysteve.flows.catalogue import lint_registry
+    """What makes skills hard to find or unusable. Exit code 1: something must be mended; 0: remarks only."""
+    from pickysteve.flows.engines import ingest, open_engines
+    from pickysteve.flows.lint import lint_registry
+    from pickysteve.flows.settings import load_settings
 
-    _, index = open_registry(registry)
-    found = lint_registry(index)
+    settings = load_settings(registry=registry)
+    with progress_bar("lint") as progress:
+        ingest(settings, progress=progress)
+        found = lint_registry(open_engines(settings), settings, progress)
+    mend = sum(finding.fatal for finding in found)
     if as_json:
         typer.echo(json.dumps([finding.model_dump() for finding in found], ensure_ascii=False, indent=1))
     else:
-        rows = [["error" if f.fatal else "remark", f.path, f.reason, f.remedy] for f in found]
-        columns = ("kind", "where", "what", "remedy")
-        Console(highlight=False).print(rows_table(f"{len(rows)} findings", columns, rows))
-    if any(finding.fatal for finding in found):
-        raise typer.Exit(2)
+        rows = [["error" if f.fatal else "remark", f.rule, f.path, f.reason, f.remedy] for f in found]
+        title = f"{mend} to mend, {len(found) - mend} remarks"
+        columns = ("kind", "rule", "where", "what", "remedy")
+        Console(highlight=False).print(rows_table(title, columns, rows))
+    if mend:
+        raise typer.Exit(1)
 
 
 @examples.command("list")

@@ -1,18 +1,14 @@
-"""What the registry holds, as records for people and programs, and what could be better in it."""
+"""What the registry holds, as records for people and programs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pickysteve.registry.models import Problem, Skill, Verdict
+from pickysteve.registry.models import Skill
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.knowledge import KnowledgeConfig, confused_with, not_for_of
 
-__all__ = ["lint_registry", "skill_record", "skill_records"]
-
-SHORT_DESCRIPTION = 40
-LONG_DESCRIPTION = 1024
-TWIN_COSINE = 0.9
+__all__ = ["skill_record", "skill_records"]
 
 
 def skill_records(index: SearchIndex) -> list[dict[str, Any]]:
@@ -55,54 +51,3 @@ def _worst(skill: Skill, index: SearchIndex) -> str:
     verdicts = [index.verdict_of(unit_id) for unit_id in skill.unit_ids]
     risks = [verdict.risk if verdict else "block" for verdict in verdicts]
     return max(risks, key=("low", "review", "block").index)
-
-
-def lint_registry(index: SearchIndex) -> list[Problem]:
-    """The problems of ingest, and what makes a skill hard to find or impossible to deliver."""
-    found = list(index.data.problems)
-    for skill in index.skills.values():
-        found += _description_problems(skill)
-        if not skill.examples:
-            remedy = "write ten into examples.yaml beside it: they are the strongest help there is"
-            found.append(_remark(skill.skill_id, "has no example requests", remedy))
-        for unit_id in skill.unit_ids:
-            verdict = index.verdict_of(unit_id)
-            if verdict is not None and verdict.risk == "review":
-                found.append(
-                    _remark(unit_id, _suspicion(verdict), "read the passage; it is delivered as data")
-                )
-    return found + _twins(index)
-
-
-def _remark(path: str, reason: str, remedy: str) -> Problem:
-    return Problem(path=path, reason=reason, remedy=remedy, fatal=False)
-
-
-def _description_problems(skill: Skill) -> list[Problem]:
-    length = len(skill.description)
-    if length < SHORT_DESCRIPTION:
-        remedy = "say what it does and when to use it"
-        return [_remark(skill.skill_id, f"has a description of {length} characters", remedy)]
-    if length > LONG_DESCRIPTION:
-        return [_remark(skill.skill_id, f"has a description of {length:,} characters", "keep it under 1,024")]
-    return []
-
-
-def _suspicion(verdict: Verdict) -> str:
-    rules = ", ".join(dict.fromkeys(finding.rule for finding in verdict.findings))
-    return f"looks suspicious to the gate ({rules}, score {verdict.score:.2f})"
-
-
-def _twins(index: SearchIndex) -> list[Problem]:
-    """Pairs of skills that say nearly the same: they split the vote."""
-    rows = [index.skill_rows[skill_id][0] for skill_id in index.skills]
-    ids = list(index.skills)
-    nearness = index.texts[rows] @ index.texts[rows].T
-    return [
-        _remark(
-            ids[a], f"says nearly the same as {ids[b]} (cosine {nearness[a, b]:.2f})", "merge or part them"
-        )
-        for a in range(len(ids))
-        for b in range(a + 1, len(ids))
-        if nearness[a, b] >= TWIN_COSINE
-    ]

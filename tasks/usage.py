@@ -79,7 +79,8 @@ def read_usage_of(
 
     `skills` are the ids of the registry. Files that cannot be read are named in the warnings.
     """
-    return settled(lambda: _read(runs_dir, tuple(sorted(skills)), registry, since))
+    known = tuple(sorted(skills))
+    return settled(lambda: _read(runs_dir, known, registry, since))
 
 
 def _read(runs_dir: Path, skills: tuple[str, ...], registry: str, since: date | None) -> Usage:

@@ -127,3 +127,42 @@ def llama_as_ollama(llama):
     """The same model behind Ollama's native API."""
     with model_hosts.running(model_hosts.OllamaWire(llama.handle_chat_completions, "smollm2")) as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def tiny_table(small_settings, tmp_path_factory) -> Path:
+    """A table with one suite: rows of `accuracy` that the small registry answers, and eight it must not."""
+    from pickysteve.flows.suite import read_suite
+
+    known = {path.name for path in small_settings.registry.iterdir()}
+    tasks = read_suite(ROOT / "datasets" / "accuracy" / "suite.jsonl")
+    answered = [task for task in tasks if task.gold and set(task.gold) <= known]
+    chosen = [*answered, *[task for task in tasks if not task.gold][:8]]
+    folder = tmp_path_factory.mktemp("table")
+    lines = [task.model_copy(update={"traps": ()}).model_dump_json() for task in chosen]
+    (folder / "suite.jsonl").write_text("\n".join(lines) + "\n")
+    table = folder / "suites.toml"
+    table.write_text(f'[tiny]\nregistry = "{small_settings.registry}"\nsuite = "suite.jsonl"\n')
+    return table
+
+
+@pytest.fixture(scope="session")
+def tiny_plan(tiny_table, engines):
+    """Builds plans for the tiny suite, on the session's engines unless told otherwise."""
+    from pickysteve.flows.suite_table import choose_suites, read_table
+    from pickysteve.flows.trifecta_run import TrifectaPlan
+
+    def build(out: Path, **changes) -> TrifectaPlan:
+        given = {"opener": lambda settings, progress: engines} | changes
+        return TrifectaPlan(choose_suites(read_table(tiny_table), []), out, **given)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tiny_plan, small_settings, tmp_path_factory):
+    """One finished run of the tiny suite: its report and its folder."""
+    from pickysteve.flows.trifecta_run import run_trifecta
+
+    out = tmp_path_factory.mktemp("trifecta") / "out"
+    return run_trifecta(tiny_plan(out), small_settings), out
