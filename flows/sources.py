@@ -14,7 +14,7 @@ from pickysteve.errors import SettingsInvalid, SourceInvalid
 from pickysteve.registry.models import Value
 from pickysteve.registry.slugs import plain_slug
 from pickysteve.registry.sources.git import fetch_repository, parse_repository
-from pickysteve.registry.sources.kinds import GitSource, McpSource, Source
+from pickysteve.registry.sources.kinds import GitSource, McpSource, Source, at_home
 from pickysteve.registry.sources.mcp_client import ask_server
 from pickysteve.registry.sources.reading import SET_SUFFIX, folder_source, is_set
 from pickysteve.registry.sources.sets import add_to_set, read_set
@@ -128,5 +128,5 @@ def _words(line: str) -> tuple[str, ...]:
         raise SourceInvalid(f"The command {line} cannot be read ({error}): correct its quotes.") from error
     if words and os.sep in words[0]:
         # another time it may be started from another folder
-        words[0] = str(Path(words[0]).expanduser().absolute())
+        words[0] = str(at_home(words[0]).absolute())
     return tuple(words)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from pickysteve.errors import SourceInvalid, SourceUnavailable
 from pickysteve.registry.slugs import plain_slug
-from pickysteve.registry.sources.kinds import PROTOCOLS, SCHEME, SHORT_SSH, GitSource
+from pickysteve.registry.sources.kinds import PROTOCOLS, SCHEME, SHORT_SSH, GitSource, at_home
 
 __all__ = ["fetch_repository", "parse_repository"]
 
@@ -46,8 +46,8 @@ def parse_repository(spec: str) -> GitSource:
     subfolder, _, rev = rest.partition("@")
     if not mark:
         url, rev = _without_rev(url)
-    if not SCHEME.match(url) and Path(url).expanduser().is_dir():
-        url = str(Path(url).expanduser().resolve())
+    if url and not SCHEME.match(url) and at_home(url).is_dir():
+        url = str(at_home(url).resolve())
     name = re.sub(r"\.git/?$", "", url).rstrip("/").rpartition("/")[2]
     given = {"url": url, "subfolder": subfolder.strip("/"), "rev": rev}
     try:
@@ -71,7 +71,7 @@ def _without_rev(text: str) -> tuple[str, str]:
     scheme = SCHEME.match(text)
     start = text.find("/", scheme.end()) if scheme else text.find(":") if SHORT_SSH.fullmatch(text) else 0
     at = text.rfind("@")
-    if start < 0 or at <= start or text[at - 1] == "/" or Path(text).expanduser().exists():
+    if start < 0 or at <= start or text[at - 1] == "/" or at_home(text).exists():
         return text, ""
     return text[:at], text[at + 1 :]
 

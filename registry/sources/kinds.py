@@ -13,13 +13,21 @@ from pydantic import Field, field_validator
 from pickysteve.registry.models import Value
 from pickysteve.registry.slugs import plain_slug
 
-__all__ = ["PROTOCOLS", "SCHEME", "SHORT_SSH", "FolderSource", "GitSource", "McpSource", "Source"]
+__all__ = ["PROTOCOLS", "SCHEME", "SHORT_SSH", "FolderSource", "GitSource", "McpSource", "Source", "at_home"]
 
 PROTOCOLS = ("file", "https", "ssh")
 SCHEME = re.compile(r"([a-zA-Z][\w+.-]*)://")
 SHORT_SSH = re.compile(r"(?!-)[\w.-]+@[\w.-]+:(?!//).+")
 """user@host:path, as ssh writes it."""
 REV = re.compile(r"[A-Za-z0-9_][\w./+-]*")
+
+
+def at_home(text: str) -> Path:
+    """The path, with ~ for the home folder; one of a user who is not here stays as it is."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 class _Named(Value):
@@ -36,7 +44,7 @@ class FolderSource(_Named):
 
     def place(self, base: Path) -> Path:
         """Where it is read; `base` is the set's folder."""
-        return base / Path(self.path).expanduser()
+        return base / at_home(self.path)
 
     @property
     def origin(self) -> tuple[str, ...]:

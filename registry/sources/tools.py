@@ -122,7 +122,7 @@ def _resolved(shape: Any, root: dict[str, Any]) -> dict[str, Any]:
     """The schema itself, or what its local reference names; a reference to a reference is not followed."""
     if isinstance(shape, dict) and isinstance(reference := shape.get("$ref"), str):
         found: Any = root
-        for step in reference.removeprefix("#/").split("/"):
+        for step in filter(None, reference.removeprefix("#").split("/")):
             found = found.get(step) if isinstance(found, dict) else None
         shape = {**found, **shape} if isinstance(found, dict) else shape
     return shape if isinstance(shape, dict) else {}
@@ -141,10 +141,9 @@ def _line(name: str, shape: dict[str, Any], *, must: bool) -> str:
 
 def _kinds(shape: dict[str, Any]) -> list[str]:
     """The types of a value, also where they are alternatives; null says no more than "not required"."""
-    either = [
-        option for key in ("anyOf", "oneOf") for option in shape.get(key) or () if isinstance(option, dict)
-    ]
-    given = [part.get("type") for part in (shape, *either)]
+    listed = [shape.get(key) for key in ("anyOf", "oneOf")]
+    either = [option for options in listed if isinstance(options, list) for option in options]
+    given = [part.get("type") for part in (shape, *either) if isinstance(part, dict)]
     kinds = [kind for part in given for kind in (part if isinstance(part, list) else [part])]
     return list(
         dict.fromkeys(_one_line(kind)[:40] for kind in kinds if isinstance(kind, str) and kind != "null")
