@@ -126,7 +126,9 @@ def _words(line: str) -> tuple[str, ...]:
         words = shlex.split(line, posix=os.name == "posix")
     except ValueError as error:
         raise SourceInvalid(f"The command {line} cannot be read ({error}): correct its quotes.") from error
-    if words and os.sep in words[0]:
+    if not words:
+        raise SourceInvalid("The command is empty: pass --mcp the words that start the server.")
+    if os.sep in words[0]:
         # another time it may be started from another folder
         words[0] = str(at_home(words[0]).absolute())
     return tuple(words)

@@ -102,5 +102,5 @@ def _merge(whole: Found, found: Found, name: str, place: Path, rank: int) -> Non
 
 def _named_for(path: Path) -> str:
     """By the folder that tells what it is: .claude for .claude/skills, the project for its AGENTS.md."""
-    telling = path.parent if path.is_file() or path.name.lower() in {"skills", "rules"} else path
+    telling = path.parent if path.is_file() or path.parent.name.startswith(".") else path
     return plain_slug(telling.name, otherwise="source")

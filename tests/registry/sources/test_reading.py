@@ -137,6 +137,7 @@ def test_a_set_that_is_none_is_an_error(tmp_path: Path) -> None:
     [
         ("p/.claude/skills", "claude", "skills"),
         ("p/.cursor/rules", "cursor", "skills"),
+        ("p/skills", "skills", "skills"),
         ("My Project/AGENTS.md", "my-project", "document"),
         ("Second Brain", "second-brain", "vault"),
         ("日本", "source", "skills"),

@@ -36,9 +36,8 @@ async def main() -> None:
 
 
 if manner == "dies":
-    print("cannot open the database", file=sys.stderr)
-    sys.exit(3)
+    sys.exit("cannot open the database")
 if manner == "babbles":
-    print("hello, this is no JSON", flush=True)
+    os.write(1, b"hello, this is no JSON\n")
     time.sleep(60)
 anyio.run(main)
