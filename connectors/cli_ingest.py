@@ -20,6 +20,37 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+PathArgument = Annotated[
+    Path | None,
+    typer.Argument(help="Folder of skills, Obsidian vault, AGENTS.md, or set of sources (.toml)."),
+]
+DiscoverOption = Annotated[
+    bool, typer.Option("--discover", help="List the agents' own folders, here and at home.")
+]
+AllOption = Annotated[bool, typer.Option("--all", help="With --discover: ingest all that it lists.")]
+OnlyOption = Annotated[list[str] | None, typer.Option(help="With --discover: ingest this one; repeatable.")]
+GitOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Repository as PATH_OR_URL, with #SUBFOLDER and @REV if you like; repeatable."),
+]
+McpOption = Annotated[
+    list[str] | None, typer.Option(help="Command that starts an MCP server, for its tools; repeatable.")
+]
+EnvOption = Annotated[
+    list[str] | None, typer.Option(help="Variable that the server may see, by name; repeatable.")
+]
+NameOption = Annotated[str, typer.Option(help="What the one new source is called.")]
+SetOption = Annotated[
+    Path | None,
+    typer.Option("--set", help="Set that takes the sources; by default your own.", show_default=False),
+]
+RefreshOption = Annotated[
+    bool, typer.Option("--refresh", help="Fetch the set's repositories and ask its servers again.")
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at the first problem; write no index.")]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="Keep nothing of the old index.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
 
 def register(app: typer.Typer) -> None:
     """Mount the command."""
@@ -27,41 +58,19 @@ def register(app: typer.Typer) -> None:
 
 
 def ingest(
-    path: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of skills, Obsidian vault, AGENTS.md, or set of sources (.toml)."),
-    ] = None,
-    discover: Annotated[
-        bool, typer.Option("--discover", help="List the agents' own folders, here and at home.")
-    ] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="With --discover: ingest all that it lists.")
-    ] = False,
-    only: Annotated[
-        list[str] | None, typer.Option(help="With --discover: ingest this one; repeatable.")
-    ] = None,
-    git: Annotated[
-        list[str] | None, typer.Option(help="PATH_OR_URL[#subfolder][@rev] of a repository; repeatable.")
-    ] = None,
-    mcp: Annotated[
-        list[str] | None, typer.Option(help="Command that starts an MCP server, for its tools; repeatable.")
-    ] = None,
-    env: Annotated[
-        list[str] | None, typer.Option(help="Variable that the server may see, by name; repeatable.")
-    ] = None,
-    name: Annotated[str, typer.Option(help="What the one new source is called.")] = "",
-    set_file: Annotated[
-        Path | None,
-        typer.Option("--set", help="Set that takes the sources; by default your own.", show_default=False),
-    ] = None,
-    refresh: Annotated[
-        bool, typer.Option("--refresh", help="Fetch the set's repositories and ask its servers again.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first problem; write no index.")
-    ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Keep nothing of the old index.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    path: PathArgument = None,
+    discover: DiscoverOption = False,
+    everything: AllOption = False,
+    only: OnlyOption = None,
+    git: GitOption = None,
+    mcp: McpOption = None,
+    env: EnvOption = None,
+    name: NameOption = "",
+    set_file: SetOption = None,
+    refresh: RefreshOption = False,
+    strict: StrictOption = False,
+    fresh: FreshOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Read skills into an index; only what changed is scanned and encoded again.
 

@@ -49,10 +49,10 @@ def export_vault(index: SearchIndex, vault: Path, config: KnowledgeConfig) -> Ex
     heads = {
         skill_id: render_note(_note(skill_id, units, index, config)) for skill_id, units in sources.items()
     }
-    # a skill that is read from its own note here is neither written nor gone
-    gone = _gone_heads(folder, set(heads) | {problem.path for problem in problems if not problem.fatal})
-    heads[INDEX] = render_index(tuple(heads), tuple(gone))
     try:
+        # a skill that is read from its own note here is neither written nor gone
+        gone = _gone_heads(folder, set(heads) | {problem.path for problem in problems if not problem.fatal})
+        heads[INDEX] = render_index(tuple(heads), tuple(gone))
         put = {name: _put(folder / f"{name}.md", head, problems) for name, head in {**heads, **gone}.items()}
     except OSError as error:
         raise VaultMissing(f'"{folder}" cannot be written ({error.strerror}): free it.') from error

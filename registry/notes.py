@@ -7,6 +7,7 @@ writes below the marker line is theirs.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,7 +85,7 @@ def _closed(parts: list[str]) -> str:
     return "\n\n".join([*parts, f"{MARKER}\n"])
 
 
-def _frontmatter(fields: dict[str, object]) -> str:
+def _frontmatter(fields: Mapping[str, object]) -> str:
     return f"---\n{yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=10_000)}---"
 
 

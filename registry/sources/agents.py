@@ -41,6 +41,7 @@ PLACES = (
     Place("copilot-instructions", "GitHub Copilot", ".github/instructions", ""),
     Place("cursor", "Cursor", ".cursor/skills", ".cursor/skills"),
     Place("cursor-rules", "Cursor", ".cursor/rules", ".cursor/rules"),
+    Place("cursorrules", "Cursor, formerly", ".cursorrules", ""),
     Place("gemini", "Gemini CLI", ".gemini/skills", ".gemini/skills"),
     Place("goose", "Goose", ".goose/skills", ".config/goose/skills"),
     Place("hermes", "Hermes", ".hermes/skills", ".hermes/skills", "HERMES_HOME"),

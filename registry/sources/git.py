@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pickysteve.errors import SourceInvalid, SourceUnavailable
-from pickysteve.registry.slugs import plain_slug
+from pickysteve.registry.slugs import plain_slug, plain_words
 from pickysteve.registry.sources.kinds import PROTOCOLS, SCHEME, SHORT_SSH, GitSource, at_home
 
 __all__ = ["fetch_repository", "parse_repository"]
@@ -144,7 +144,7 @@ def _git(folder: Path, source: GitSource, *words: str) -> str:
         said = next((line for line in done.stderr.splitlines() if line.strip()), "it gave no reason")
         raise SourceUnavailable(
             f"git cannot fetch {source.url}{f' at {source.rev}' if source.rev else ''}"
-            f" ({said[:300]}): check the address, the rev and your access to it."
+            f" ({plain_words(said, 300)}): check the address, the rev and your access to it."
         )
     return done.stdout
 

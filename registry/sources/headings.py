@@ -57,6 +57,9 @@ def read_document(path: Path) -> Found:
     sections = cut_sections(body)
     if not sections:
         return Found(problems=[Problem(path=read.path, reason="holds no text", remedy="write into it")])
+    if all(line.startswith("@") for line in body.split()):
+        reason, remedy = "only names other files", "nothing to do, or ingest the files that it names"
+        return Found(problems=[Problem(path=read.path, reason=reason, remedy=remedy, fatal=False)])
     return Found(markdown=list(_files(replace(read, file=str(path.resolve())), sections)))
 
 

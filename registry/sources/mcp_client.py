@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pickysteve.errors import SourceInvalid, SourceUnavailable
+from pickysteve.registry.slugs import plain_words
 from pickysteve.registry.sources.tools import Snapshot, Tool
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _own(error: BaseException) -> SourceUnavailable | None:
 def _last_line(log: TextIO) -> str:
     log.seek(0)
     lines = [line.strip() for line in log.read(100_000).splitlines() if line.strip()]
-    return f'; it said "{lines[-1][:200]}"' if lines else ""
+    return f'; it said "{plain_words(lines[-1], 200)}"' if lines else ""
 
 
 async def _within(seconds: float, command: Sequence[str], variables: Sequence[str], log: TextIO) -> Snapshot:

@@ -12,6 +12,7 @@ what they gave is kept under the user's cache.
 
 from __future__ import annotations
 
+import secrets
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,7 +64,7 @@ def add_to_set(path: Path, added: Sequence[Source]) -> tuple[Source, ...]:
     """Write sources into a set, which is made when there is none; returns them as they are named there.
 
     One that is there already keeps its name and place and takes over what changed. Comments and order of
-    the file are kept. Raises SourceInvalid when the file is no set.
+    the file are kept. Raises SourceInvalid when the file is no set, or cannot be written.
     """
     known = {_identity(source): source for source in (read_set(path) if path.is_file() else ())}
     taken = {source.name for source in known.values()}
@@ -112,7 +113,14 @@ def _table(source: Source) -> Table:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    # a set that is a link into somebody's dotfiles stays one
+    target = path.resolve()
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(target)
+    except OSError as error:
+        raise SourceInvalid(
+            f'The set "{path}" cannot be written ({error.strerror}): name another place.'
+        ) from error

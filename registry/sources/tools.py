@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
@@ -10,6 +11,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from pickysteve.errors import SourceUnavailable
 from pickysteve.registry.discover import Found, SourceFile
 from pickysteve.registry.models import Problem, Value
 from pickysteve.registry.parse import ParsedSkill, first_paragraph
@@ -59,11 +61,14 @@ def read_tools(path: Path, server: str, remedy: str) -> Found:
 
 
 def write_snapshot(path: Path, snapshot: Snapshot) -> None:
-    """Keep the tools as they were listed, in place of what was kept before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".draft")
-    draft.write_text(snapshot.model_dump_json(indent=1), encoding="utf-8")
-    draft.replace(path)
+    """Keep the tools as they were listed; raises SourceUnavailable where that cannot be written."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(snapshot.model_dump_json(indent=1), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise SourceUnavailable(f'"{path}" cannot be written ({error.strerror}): free that place.') from error
 
 
 def tool_files(snapshot: Snapshot, server: str, file: str, digest: str) -> Iterator[SourceFile]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pickysteve.registry.slugs import free_slug, plain_slug
+from pickysteve.registry.slugs import free_slug, plain_slug, plain_words
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,10 @@ def test_no_slug_is_given_twice(slugs: list[str]) -> None:
     taken: set[str] = set()
     given_out = [free_slug(slug, taken) for slug in slugs]
     assert len(set(given_out)) == len(given_out) == len(taken)
+
+
+@given(st.text())
+def test_words_of_others_are_one_printable_line(text: str) -> None:
+    line = plain_words(text, 20)
+    assert line.isprintable() and len(line) <= 20
+    assert plain_words("a \x1b[31mred\n\nb", 99) == "a ?[31mred b"

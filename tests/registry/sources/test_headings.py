@@ -104,6 +104,12 @@ def test_a_document_that_cannot_be_used_is_named(tmp_path: Path, content: bytes,
     assert problem.path == "CLAUDE.md" and reason in problem.reason and not found.markdown
 
 
+def test_a_document_that_only_names_others_is_a_remark(tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("@AGENTS.md\n\n@docs/style.md\n")
+    found = read_document(tmp_path / "CLAUDE.md")
+    assert not found.markdown and not found.problems[0].fatal
+
+
 def test_a_missing_document_is_an_error_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(RegistryMissing, match="name the document"):
         read_document(tmp_path / "AGENTS.md")

@@ -66,6 +66,20 @@ def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
     assert [source.name for source in named] == ["mine", "mine-2", "mine-3"]
 
 
+def test_a_set_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles.toml").write_text(HAND_WRITTEN)
+    (tmp_path / "registry.toml").symlink_to("dotfiles.toml")
+    add_to_set(tmp_path / "registry.toml", [folder()])
+    assert (tmp_path / "registry.toml").is_symlink()
+    assert read_set(tmp_path / "dotfiles.toml") == (GIT, folder())
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SourceInvalid, match="name another place"):
+        add_to_set(tmp_path / "file" / "registry.toml", [folder()])
+
+
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["/1", "/2", "/3"])), max_size=8))
 def test_names_are_unique_and_the_first_keep_theirs(tmp_path_factory, given_sources) -> None:
