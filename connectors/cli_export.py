@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pickysteve.connectors.render import error_console, progress_bar
+from pickysteve.connectors.render import error_console, progress_bar, visible
 
 __all__ = ["register"]
 
@@ -49,7 +49,7 @@ def export_obsidian(
         typer.echo(json.dumps(done.model_dump(mode="json"), ensure_ascii=False, indent=1))
         return
     for problem in done.problems:
-        error_console().print(f"left out: {problem}", markup=False, soft_wrap=True)
+        error_console().print(f"left out: {visible(str(problem))}", markup=False, soft_wrap=True)
     typer.echo(
         f"{done.notes} notes in {done.folder}; {len(done.written)} written, {len(done.gone)} marked gone."
     )

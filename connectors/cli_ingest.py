@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors.render import error_console, progress_bar, rows_table
+from pickysteve.connectors.render import error_console, progress_bar, rows_table, visible
 from pickysteve.errors import SettingsInvalid
 
 if TYPE_CHECKING:
@@ -153,7 +153,9 @@ def _show(done: Ingested, settings: Any, fetched: tuple[Fetched, ...], *, as_jso
         typer.echo(f"fetched {one.source}: {one.what}")
     for problem in done.data.problems:
         error_console().print(
-            f"{'left out' if problem.fatal else 'remark'}: {problem}", markup=False, soft_wrap=True
+            f"{'left out' if problem.fatal else 'remark'}: {visible(str(problem))}",
+            markup=False,
+            soft_wrap=True,
         )
     for source, units in report["sources"].items():
         typer.echo(f"{source}: {units} texts")
