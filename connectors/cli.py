@@ -13,6 +13,8 @@ from rich.console import Console
 from pickysteve.connectors import (
     cli_connect,
     cli_eval,
+    cli_export,
+    cli_ingest,
     cli_review,
     cli_runs,
     cli_serve,
@@ -22,13 +24,11 @@ from pickysteve.connectors import (
     gate_cli,
 )
 from pickysteve.connectors.render import (
-    error_console,
     explain_table,
     pick_json,
     progress_bar,
     show_pick,
 )
-from pickysteve.connectors.terminal import visible
 
 __all__ = ["app", "run"]
 
@@ -39,12 +39,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+cli_ingest.register(app)
 cli_skills.register(app)
 cli_review.register(cli_skills.skills)
 cli_warm.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
 cli_trifecta.register(app)
+cli_export.register(app)
 gate_cli.register(app)
 cli_serve.register(app)
 cli_connect.register(app)
@@ -116,50 +118,6 @@ def _pick(request: str, registry: Path | None, exclude: list[str], *, orchestrat
 
         return pick_orchestrated(asked, engines, settings), engines
     return pick_context(asked, engines, settings, Direct()), engines
-
-
-@app.command("ingest")
-def ingest(
-    folder: Annotated[Path, typer.Argument(help="Folder of skills.")],
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first problem; write nothing.")
-    ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Keep nothing of the old index.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
-) -> None:
-    """Read a folder of skills into its index; only what changed is scanned and encoded again."""
-    from pickysteve.flows.engines import index_folder
-    from pickysteve.flows.engines import ingest as ingest_into_index
-    from pickysteve.flows.settings import load_settings
-
-    settings = load_settings(registry=folder)
-    with progress_bar("ingest") as progress:
-        done = ingest_into_index(settings, strict=strict, fresh=fresh, progress=progress)
-    review = sum(verdict.risk == "review" for verdict in done.data.verdicts.values())
-    report = {
-        "index": str(index_folder(settings)),
-        "skills": len(done.data.skills),
-        "units": len(done.data.units),
-        "examples": sum(len(skill.examples) for skill in done.data.skills.values()),
-        "scanned": done.scanned,
-        "encoded": done.encoded,
-        "for_review": review,
-        "problems": [problem.model_dump() for problem in done.data.problems],
-    }
-    if as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False, indent=1))
-        return
-    for problem in done.data.problems:
-        error_console().print(
-            f"{'left out' if problem.fatal else 'remark'}: {visible(str(problem))}",
-            markup=False,
-            soft_wrap=True,
-        )
-    typer.echo(
-        f"{report['skills']} skills in {report['units']} files with {report['examples']} examples; "
-        f"{done.scanned} texts scanned, {done.encoded} encoded, the rest was known; {review} to review.\n"
-        f"index: {report['index']}"
-    )
 
 
 COMMANDS = {command.name for command in app.registered_commands} | {

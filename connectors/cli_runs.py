@@ -95,13 +95,13 @@ def stats(
     from pickysteve.connectors.usage_view import show_usage
     from pickysteve.flows.settings import load_settings
     from pickysteve.registry.catalogue import build_catalogue
-    from pickysteve.registry.discover import discover
+    from pickysteve.registry.sources.reading import read_registry
     from pickysteve.tasks.usage import read_usage_of
 
     first = _first_day(since)
     settings = load_settings(registry=registry)
     # the files and not the index: counting needs no model
-    skills = build_catalogue(discover(settings.registry)).skills
+    skills = build_catalogue(read_registry(settings.registry)).skills
     root = "" if every else str(settings.registry.resolve())
     usage = read_usage_of(settings.runs_dir, skills, root, first)
     if as_json:

@@ -8,6 +8,9 @@
             RegistryMissing          no folder of skills there
             RegistryEmpty            a folder without a usable skill
             RegistryRefused          policy "abort", and a document is refused
+            SourceInvalid            a set of sources, or one of them, that cannot be read as given
+            SourceUnavailable        a repository or a server that does not hand over its skills
+            VaultMissing             no folder of notes there
             IndexMissing             not ingested yet
             IndexCorrupt             files of the index disagree with its manifest
             SuiteInvalid             an evaluation suite that cannot be read
@@ -43,8 +46,11 @@ __all__ = [
     "ServerMissing",
     "SettingsInvalid",
     "SkillFormatError",
+    "SourceInvalid",
+    "SourceUnavailable",
     "SuiteInvalid",
     "UserError",
+    "VaultMissing",
 ]
 
 
@@ -82,6 +88,18 @@ class RegistryEmpty(UserError):
 
 class RegistryRefused(UserError):
     """The policy is "abort", and the gate refuses a document of the registry."""
+
+
+class SourceInvalid(UserError):
+    """A set of sources, or one of them, cannot be read as it is given."""
+
+
+class SourceUnavailable(UserError):
+    """A repository or a server does not hand over its skills."""
+
+
+class VaultMissing(UserError):
+    """There is no folder of notes at that path, or none that may be written."""
 
 
 class IndexMissing(UserError):

@@ -81,9 +81,9 @@ def engines_on(data: IndexData, encoder: MiniLM, defender: Guard, roles: Roles) 
 
 def current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
     """The index of this registry, these models and this gate, or None; raises as open_engines does."""
-    if not settings.registry.is_dir():
+    if not settings.registry.exists():
         raise RegistryMissing(
-            f'There is no folder "{settings.registry}": pass --registry the folder of your skills.'
+            f'There is no "{settings.registry}": pass --registry the folder of your skills, or a set.'
         )
     try:
         data = read_index(index_folder(settings))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pickysteve.errors import IndexCorrupt, IndexMissing, RegistryEmpty, SkillFormatError
 from pickysteve.flows.scanning import Progress, Scanner, note_texts, quiet, scan_texts, surfaces
 from pickysteve.registry.catalogue import Catalogue, build_catalogue
-from pickysteve.registry.discover import discover
 from pickysteve.registry.index import IndexData, Vector, read_index, write_index
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.passages import passages
@@ -55,13 +54,17 @@ def ingest_registry(
     fresh: bool = False,
     progress: Progress = quiet,
 ) -> Ingested:
-    """Read the skills under `root` and write their index to `folder`.
+    """Read the skills of the folder, document or set `root` and write their index to `folder`.
 
     `overlay` may change the catalogue before it is indexed, for examples that a user keeps beside it.
     `verdicts` is the folder of kept verdicts, by default beside the index, for all registries there.
-    Raises RegistryMissing or RegistryEmpty, and with `strict` SkillFormatError for the first problem.
+    Raises RegistryMissing, RegistryEmpty or SourceInvalid, and with `strict` SkillFormatError for the
+    first problem.
     """
-    catalogue = build_catalogue(discover(root))
+    # a pick over an index that is there needs no reader of documents or sets
+    from pickysteve.registry.sources.reading import read_registry
+
+    catalogue = build_catalogue(read_registry(root))
     overlay(catalogue)
     if strict and catalogue.problems:
         raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")

@@ -65,7 +65,9 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
-    registry: Path = Field(default_factory=built_in_registry, description="folder of skills")
+    registry: Path = Field(
+        default_factory=built_in_registry, description="folder of skills, document, or set of sources"
+    )
     runs_dir: Path = Field(
         default_factory=lambda: user_data_path("pickysteve") / "runs", description="run records"
     )

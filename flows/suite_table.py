@@ -14,8 +14,8 @@ from pickysteve.calibration.metrics import Summary
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.examples import read_overlay
 from pickysteve.flows.gate_corpora import repository_root
-from pickysteve.registry.discover import discover
 from pickysteve.registry.models import Value
+from pickysteve.registry.sources.reading import read_registry
 
 __all__ = ["SuiteEntry", "choose_suites", "dataset_digest", "read_table", "suite_table"]
 
@@ -91,7 +91,7 @@ def dataset_digest(entry: SuiteEntry) -> str:
         parts = [sha256(entry.suite.read_bytes()).hexdigest()]
     except OSError as error:
         raise SuiteInvalid(f'The suite "{entry.suite}" cannot be read: correct the table.') from error
-    found = discover(entry.registry)
+    found = read_registry(entry.registry)
     parts += sorted(f"{file.path}\0{file.sha256}" for file in (*found.markdown, *found.examples))
     parts.append(read_overlay(entry.registry).model_dump_json(exclude_defaults=True))
     return sha256("\n".join(parts).encode()).hexdigest()

@@ -10,12 +10,15 @@ from pathlib import PurePosixPath
 from pickysteve.errors import SkillFormatError
 from pickysteve.registry.discover import Found, SourceFile
 from pickysteve.registry.models import Example, Problem, Skill, Unit
-from pickysteve.registry.parse import ExamplesFile, ParsedSkill, parse_examples, parse_skill
+from pickysteve.registry.parse import ExamplesFile, ParsedSkill, first_paragraph, parse_examples
 
 __all__ = ["Catalogue", "build_catalogue"]
 
+MARKDOWN = re.compile(r"\.mdc?$")
 SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 NOT_SKILLS = {"readme", "license", "changelog", "contributing", "code_of_conduct", "security", "provenance"}
+# what an agent is told about the folder that it works in; as a source of its own it is cut by heading
+INSTRUCTIONS = {"AGENTS", "CLAUDE", "GEMINI"}
 
 
 @dataclass
@@ -25,6 +28,8 @@ class Catalogue:
     skills: dict[str, Skill] = field(default_factory=dict)
     units: dict[str, Unit] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    mirrors: list[str] = field(default_factory=list)
+    """Exported notes of skills that are here; they add nothing to them."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +54,32 @@ def build_catalogue(found: Found) -> Catalogue:
     A folder with a SKILL.md is one skill with every markdown file below it. Elsewhere each file is a
     skill, and files of one folder that carry the same `id` form one. A skill is called by its `id`,
     else by its `name` where that is a plain identifier, else by its folder or file.
+    Notes that a user wrote on an exported skill are a further unit of it, where it is here.
     """
     catalogue = Catalogue(problems=list(found.problems))
     groups: dict[tuple[str, str], list[_Parsed]] = defaultdict(list)
     for parsed in _parse_all(found.markdown, catalogue.problems):
         groups[_group_of(parsed)].append(parsed)
-    for (home, _), members in sorted(groups.items(), key=lambda item: item[1][0].file.path):
+    for (home, _), members in sorted(groups.items(), key=lambda item: _order(item[1][0])):
         _add_skill(catalogue, home, members)
     _add_examples(catalogue, found.examples)
+    if catalogue.mirrors:
+        reason = (
+            f"{len(catalogue.mirrors)} exported notes are about skills that are here and add nothing to them"
+        )
+        path, remedy = (
+            ", ".join(catalogue.mirrors),
+            "nothing to do: write below a marker line to add something",
+        )
+        catalogue.problems.append(Problem(path=path, reason=reason, remedy=remedy, fatal=False))
     catalogue.skills = dict(sorted(catalogue.skills.items()))
     catalogue.units = dict(sorted(catalogue.units.items()))
     return catalogue
+
+
+def _order(parsed: _Parsed) -> tuple[bool, int, str]:
+    """Exported notes last, so that they find the skill that they are about."""
+    return parsed.skill.notes is not None, parsed.file.rank, parsed.file.path
 
 
 def _parse_all(files: list[SourceFile], problems: list[Problem]) -> list[_Parsed]:
@@ -68,14 +88,14 @@ def _parse_all(files: list[SourceFile], problems: list[Problem]) -> list[_Parsed
     for file in files:
         home = next((str(p) for p in PurePosixPath(file.path).parents if str(p) in homes), "")
         try:
-            skill = parse_skill(file.text)
+            skill = file.parse(file.text)
         except SkillFormatError as error:
             problems.append(
                 Problem(path=file.path, reason=str(error), remedy="give it valid frontmatter and text")
             )
             continue
-        stem = PurePosixPath(file.path).stem.lower()
-        if stem in NOT_SKILLS and not skill.name and not skill.id:
+        stem = PurePosixPath(file.path).stem
+        if (stem.lower() in NOT_SKILLS or stem in INSTRUCTIONS) and not skill.name and not skill.id:
             reason = "looks like a document about the folder, not a skill"
             problems.append(Problem(path=file.path, reason=reason, remedy="give it a name: to ingest it"))
             continue
@@ -91,7 +111,7 @@ def _name(file: SourceFile) -> str:
 
 
 def _group_of(parsed: _Parsed) -> tuple[str, str]:
-    if parsed.home:
+    if parsed.home and parsed.skill.notes is None:
         return (parsed.home, "")
     return (str(parsed.path.parent), parsed.skill.id or parsed.file.path)
 
@@ -111,6 +131,9 @@ def _slug(text: str) -> str:
 def _add_skill(catalogue: Catalogue, home: str, members: list[_Parsed]) -> None:
     members = sorted(members, key=lambda m: (not m.is_main, len(m.path.parts), m.file.path))
     main = members[0]
+    if main.skill.notes is not None and _skill_id(main) in catalogue.skills:
+        _add_notes(catalogue, main)
+        return
     skill_id = _free_id(catalogue, main)
     if not skill_id:
         return
@@ -121,7 +144,29 @@ def _add_skill(catalogue: Catalogue, home: str, members: list[_Parsed]) -> None:
         title=main.skill.title or skill_id,
         description=main.skill.description,
         unit_ids=tuple(unit.unit_id for unit in units),
+        not_for=main.skill.not_for,
     )
+
+
+def _add_notes(catalogue: Catalogue, exported: _Parsed) -> None:
+    """The user's part of an exported note; the rest of it is here already."""
+    skill = catalogue.skills[_skill_id(exported)]
+    unit_id, notes = f"{skill.skill_id}/vault-notes", exported.skill.notes or ""
+    if not notes or unit_id in catalogue.units:
+        catalogue.mirrors.append(exported.file.path)
+        return
+    catalogue.units[unit_id] = Unit(
+        unit_id=unit_id,
+        skill_id=skill.skill_id,
+        title=f"Notes on {skill.title}"[:200],
+        description=first_paragraph(notes),
+        body=notes,
+        source=exported.file.path,
+        sha256=exported.file.sha256,
+        file=exported.file.file,
+    )
+    unit_ids = (*skill.unit_ids, unit_id)
+    catalogue.skills[skill.skill_id] = skill.model_copy(update={"unit_ids": unit_ids})
 
 
 def _free_id(catalogue: Catalogue, main: _Parsed) -> str:
@@ -131,7 +176,8 @@ def _free_id(catalogue: Catalogue, main: _Parsed) -> str:
         return skill_id
     first = catalogue.units[catalogue.skills[skill_id].unit_ids[0]]
     reason = f'has the id "{skill_id}" of {first.source}'
-    qualified = _slug(str(main.path.with_suffix("")).replace("/", "."))
+    place = main.path.parent if main.is_main else PurePosixPath(MARKDOWN.sub("", str(main.path)))
+    qualified = _slug(str(place).replace("/", "."))
     if main.skill.id or first.sha256 == main.file.sha256 or qualified in catalogue.skills:
         remedy = "give one of them another id:" if main.skill.id else "remove one copy or rename it"
         catalogue.problems.append(Problem(path=main.file.path, reason=reason, remedy=remedy))
@@ -153,6 +199,7 @@ def _unit(skill_id: str, parsed: _Parsed, home: str, *, alone: bool) -> Unit:
         body=parsed.skill.body,
         source=parsed.file.path,
         sha256=parsed.file.sha256,
+        file=parsed.file.file,
     )
 
 

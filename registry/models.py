@@ -29,9 +29,11 @@ class Unit(Value):
     tags: tuple[str, ...] = ()
     body: str
     source: str
-    """Path relative to the registry's root, with forward slashes."""
+    """Path relative to the registry's root, with forward slashes; a part of a file stands behind a #."""
     sha256: str
     """Of the file's bytes."""
+    file: str = ""
+    """Where the file lies, absolute; empty when that is `source` under the registry's root."""
     indexed_at: str = ""
     """UTC, ISO 8601, to the second; empty before ingest."""
     stale: bool = False

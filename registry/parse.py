@@ -12,12 +12,31 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pickysteve.errors import SkillFormatError
 
-__all__ = ["ExamplesFile", "ParsedSkill", "parse_examples", "parse_skill"]
+__all__ = [
+    "ExamplesFile",
+    "ParsedSkill",
+    "clean_tags",
+    "first_paragraph",
+    "listed",
+    "parse_examples",
+    "parse_skill",
+    "split_frontmatter",
+]
 
 MAX_FRONTMATTER = 64 * 1024
 MAX_EXAMPLE = 1000
 FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 LENIENT_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$")
+# which files a rule is for: in Cursor, Copilot and Claude Code
+GLOBS = ("globs", "applyTo", "paths")
+ALWAYS = "alwaysApply"
+# Cursor writes a glob without quotes, which YAML takes for an alias or a mapping
+BARE_GLOB = re.compile(
+    rf"^((?:{'|'.join(GLOBS)}):[ \t]+(?![\s\"'\[|>#])|[ \t]*-[ \t]+(?=\*))(.*)$", re.MULTILINE
+)
+LISTS = {"tags", "aliases", *GLOBS}
+# an entry of a list on one line; commas in braces part nothing
+ENTRY = re.compile(r"(?:[^,{]+|\{[^{}]*\}|\{)+")
 HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 # the reader of a SKILL.md file expects one paragraph, not a novel
 MAX_DESCRIPTION = 2048
@@ -37,6 +56,9 @@ class ParsedSkill:
     body: str
     remark: str = ""
     """Why the frontmatter had to be read leniently; empty when it is valid YAML."""
+    not_for: str = ""
+    notes: str | None = None
+    """What a user wrote below an exported note; None for every other file."""
 
 
 class ExamplesFile(BaseModel):
@@ -51,10 +73,8 @@ class ExamplesFile(BaseModel):
 
 def parse_skill(text: str) -> ParsedSkill:
     """Split a skill file into its fields; raises SkillFormatError when it holds no text."""
-    match = FRONTMATTER.match(text)
-    fields, remark = _frontmatter(match.group(1)) if match else ({}, "")
-    body = text[match.end() :].strip("\n") if match else text.strip("\n")
-    description = _scalar(fields.get("description")) or _first_paragraph(body)
+    fields, body, remark = split_frontmatter(text)
+    description = _scalar(fields.get("description")) or first_paragraph(body)
     if not body.strip() and not description:
         raise SkillFormatError("has neither a body nor a description")
     name = _scalar(fields.get("name"))
@@ -69,6 +89,15 @@ def parse_skill(text: str) -> ParsedSkill:
         body=body,
         remark=remark,
     )
+
+
+def split_frontmatter(text: str) -> tuple[dict[str, Any], str, str]:
+    """Frontmatter, body, and why it had to be read leniently; raises SkillFormatError when it cannot be."""
+    match = FRONTMATTER.match(text)
+    if match is None:
+        return {}, text.strip("\n"), ""
+    fields, remark = _frontmatter(match.group(1))
+    return fields, text[match.end() :].strip("\n"), remark
 
 
 def parse_examples(text: str) -> ExamplesFile:
@@ -100,10 +129,12 @@ def _frontmatter(block: str) -> tuple[dict[str, Any], str]:
     if len(block) > MAX_FRONTMATTER:
         raise SkillFormatError("has frontmatter over 64 KiB")
     try:
-        loaded = _load(block)
+        loaded = _load(BARE_GLOB.sub(_quoted, block))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         fields = _lenient(block)
-        if not any(re.search(r"\w", fields.get(key, "")) for key in ("name", "description")):
+        if not any(
+            re.search(r"[\w*]", fields.get(key, "")) for key in ("name", "description", *GLOBS, ALWAYS)
+        ):
             raise SkillFormatError(f"has broken YAML frontmatter ({_first_line(error)})") from error
         return fields, f"has broken YAML frontmatter, read leniently ({_first_line(error)})"
     if loaded is None:
@@ -113,6 +144,15 @@ def _frontmatter(block: str) -> tuple[dict[str, Any], str]:
     return {str(key): value for key, value in loaded.items()}, ""
 
 
+def _quoted(match: re.Match[str]) -> str:
+    value = _without_comment(match[2]).replace("'", "''")
+    return f"{match[1]}'{value}'"
+
+
+def _without_comment(value: str) -> str:
+    return value.partition(" #")[0].rstrip()
+
+
 def _lenient(block: str) -> dict[str, Any]:
     """Top-level `key: rest of the line`; indented lines continue the value before them."""
     fields: dict[str, Any] = {}
@@ -120,9 +160,12 @@ def _lenient(block: str) -> dict[str, Any]:
     for line in block.splitlines():
         if match := LENIENT_LINE.match(line):
             key, value = match.groups()
+            value = _without_comment(value) if key in LISTS else value
             fields[key] = "" if value in {">", "|", ">-", "|-"} else value.strip().strip("\"'")
         elif key and line[:1].isspace() and line.strip():
-            fields[key] = f"{fields[key]} {line.strip()}".strip()
+            item = key in LISTS and line.strip().startswith("- ")
+            more = f", {line.strip()[2:]}" if item else f" {line.strip()}"
+            fields[key] = f"{fields[key]}{more}".strip(" ,")
     return fields
 
 
@@ -136,13 +179,23 @@ def _scalar(value: Any) -> str:
 
 
 def _tags(fields: dict[str, Any]) -> tuple[str, ...]:
+    """Tags, and of a rule the files that it is for."""
     metadata = fields.get("metadata")
     nested = metadata.get("tags") if isinstance(metadata, dict) else None
-    tags: list[str] = []
-    for value in (fields.get("tags"), nested):
-        parts = value if isinstance(value, list) else _scalar(value or "").strip("[]").split(",")
-        tags += [_scalar(part) for part in parts]
-    return tuple(dict.fromkeys(tag[:100] for tag in tags if tag))[:50]
+    tags = [*listed(fields.get("tags")), *listed(nested)]
+    tags += [glob for name in GLOBS for glob in listed(fields.get(name))]
+    return clean_tags([*tags, *(["always-apply"] if _scalar(fields.get(ALWAYS)).lower() == "true" else [])])
+
+
+def listed(value: Any) -> list[str]:
+    """The entries of a list, or of a line with commas between them."""
+    parts = value if isinstance(value, list) else ENTRY.findall(_scalar(value or "").strip("[]"))
+    return [_scalar(part) for part in parts]
+
+
+def clean_tags(tags: list[str]) -> tuple[str, ...]:
+    """Each tag once, cut to 100 characters, at most 50."""
+    return tuple(dict.fromkeys(tag[:100].strip("\"'") for tag in tags if tag.strip("\"'")))[:50]
 
 
 def _without_closing(heading: str) -> str:
@@ -150,10 +203,12 @@ def _without_closing(heading: str) -> str:
     return heading.rstrip().rstrip("#").rstrip()
 
 
-def _first_paragraph(body: str) -> str:
+def first_paragraph(body: str) -> str:
     """The first lines of prose, for files that carry no description."""
     for block in re.split(r"\n\s*\n", body):
-        prose = " ".join(line for line in block.splitlines() if not line.startswith(("#", "```", "---", "|")))
+        prose = " ".join(
+            line for line in block.splitlines() if not line.startswith(("#", "```", "---", "===", "|"))
+        )
         if prose.strip():
             return " ".join(prose.split())[:300]
     return ""

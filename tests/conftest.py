@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -166,3 +167,47 @@ def tiny_run(tiny_plan, small_settings, tmp_path_factory):
 
     out = tmp_path_factory.mktemp("trifecta") / "out"
     return run_trifecta(tiny_plan(out), small_settings), out
+
+
+def _git(folder: Path, *words: str) -> str:
+    """Run git as nobody in particular."""
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always"]
+    done = subprocess.run(
+        ["git", *who, *words],
+        cwd=folder,
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def git() -> Callable[..., str]:
+    return _git
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two commits on main, the first tagged v1, with skills in a subfolder."""
+    folder = tmp_path / "team.skills"
+    (folder / "skills" / "ship").mkdir(parents=True)
+    _git(folder, "init", "--quiet", "--initial-branch=main")
+    for number, tag in ((1, "v1"), (2, "v2")):
+        text = f"---\nname: ship-it\ndescription: Ships, version {number}.\n---\nShip it.\n"
+        (folder / "skills" / "ship" / "SKILL.md").write_text(text)
+        _git(folder, "add", "-A")
+        _git(folder, "commit", "--quiet", "-m", tag)
+        _git(folder, "tag", tag)
+    return folder
+
+
+@pytest.fixture
+def tool_server() -> Callable[..., tuple[str, ...]]:
+    """The words that start the tool server in one of its manners."""
+
+    def words(manner: str = "plain") -> tuple[str, ...]:
+        return (sys.executable, str(ROOT / "tests" / "tool_server.py"), manner)
+
+    return words

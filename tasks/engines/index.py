@@ -70,11 +70,15 @@ class SearchIndex:
         """What the gate said of the unit's text at ingest."""
         return self.data.verdicts.get(text_digest(self.data.units[unit_id].text))
 
+    def file_of(self, unit: Unit) -> Path:
+        """The file that the unit was read from."""
+        return Path(self.data.root) / (unit.file or unit.source)
+
     def _is_stale(self, unit: Unit) -> bool:
         from hashlib import sha256
 
         try:
-            content = (Path(self.data.root) / unit.source).read_bytes()
+            content = self.file_of(unit).read_bytes()
         except OSError:
             return True
         return sha256(content).hexdigest() != unit.sha256

@@ -1,5 +1,6 @@
 """Which files form a skill, what it is called, and what is said of the files that were left out."""
 
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from pickysteve.registry.catalogue import Catalogue, build_catalogue
 from pickysteve.registry.discover import Found, SourceFile
 from pickysteve.registry.models import Problem
+from pickysteve.registry.parse import ParsedSkill
 
 names = st.lists(st.sampled_from(["a", "b", "c/a", "c/b", "c/SKILL", "d/SKILL", "d/e/SKILL"]), unique=True)
 
@@ -122,6 +124,55 @@ def test_documents_about_the_folder_are_no_skills(name: str) -> None:
     catalogue = build({f"{name}.md": "# About\n\nText."})
     assert not catalogue.skills
     assert "give it a name" in catalogue.problems[0].remedy
+
+
+@pytest.mark.parametrize("name", ["AGENTS", "CLAUDE", "docs/GEMINI"])
+def test_instructions_for_agents_are_no_skills_of_the_folder(name: str) -> None:
+    assert not build({f"{name}.md": "# About\n\nText."}).skills
+    assert list(build({f"{name.lower()}.md": "# About\n\nText."}).skills)
+
+
+def test_an_earlier_source_keeps_a_contested_name_whatever_the_sources_are_called() -> None:
+    first = replace(source("z/review.md", skill(body="One.")), rank=0)
+    second = replace(source("a/review.md", skill(body="Two.")), rank=1)
+    catalogue = build_catalogue(Found([second, first]))
+    assert {unit.unit_id: unit.source for unit in catalogue.units.values()} == {
+        "review": "z/review.md",
+        "a.review": "a/review.md",
+    }
+
+
+def test_a_second_skill_file_of_one_name_is_called_by_its_folder() -> None:
+    catalogue = build({"a/x/SKILL.md": skill("x", "One."), "b/x/SKILL.md": skill("x", "Two.")})
+    assert sorted(catalogue.skills) == ["b.x", "x"]
+
+
+def exported(skill_id: str, notes: str, path: str = "PickySteve/note.md") -> SourceFile:
+    parsed = ParsedSkill(skill_id, "", skill_id, "Does things.", (), f"Body.\n\n{notes}", notes=notes)
+    return replace(source(path, notes), parse=lambda _: parsed)
+
+
+def test_notes_of_a_user_are_a_further_unit_of_the_skill_that_they_are_about() -> None:
+    found = Found([exported("review", "We use tabs."), source("z/review.md", skill("review"))])
+    catalogue = build_catalogue(found)
+    assert units_of(catalogue, "review") == ("review", "review/vault-notes")
+    assert catalogue.units["review/vault-notes"].body == "We use tabs."
+    assert not catalogue.problems
+
+
+def test_an_exported_note_of_a_skill_that_is_elsewhere_no_more_is_the_skill() -> None:
+    catalogue = build_catalogue(Found([exported("review", "We use tabs.")]))
+    assert catalogue.units["review"].body == "Body.\n\nWe use tabs."
+
+
+def test_exported_notes_that_add_nothing_are_named_in_one_remark() -> None:
+    files = [exported("review", "", "PickySteve/review.md"), exported("ship", "", "PickySteve/ship.md")]
+    catalogue = build_catalogue(
+        Found([*files, source("r.md", skill("review")), source("s.md", skill("ship"))])
+    )
+    (problem,) = catalogue.problems
+    assert problem.path == "PickySteve/review.md, PickySteve/ship.md" and not problem.fatal
+    assert sorted(catalogue.units) == ["review", "ship"]
 
 
 def test_a_readme_that_calls_itself_a_skill_is_one() -> None:

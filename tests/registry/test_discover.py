@@ -46,8 +46,9 @@ def test_an_empty_folder_gives_nothing(tmp_path: Path) -> None:
 def test_markdown_and_examples_are_told_apart_and_other_files_passed_over(tmp_path: Path) -> None:
     for name in ("a/SKILL.md", "a/examples.yaml", "b.md", "b.examples.yaml", "c.txt", "script.py", "x.yaml"):
         write(tmp_path, name)
+    write(tmp_path, "rule.mdc")
     found = discover(tmp_path)
-    assert sorted(paths(found)) == ["a/SKILL.md", "b.md"]
+    assert sorted(paths(found)) == ["a/SKILL.md", "b.md", "rule.mdc"]
     assert sorted(file.path for file in found.examples) == ["a/examples.yaml", "b.examples.yaml"]
     assert not found.problems
 
@@ -134,6 +135,26 @@ def test_a_symlink_inside_the_folder_is_a_remark_and_its_target_is_read_once(tmp
     found = discover(tmp_path)
     assert paths(found) == ["real.md"]
     assert not only_problem(found).fatal
+
+
+def test_a_symlink_into_another_source_is_a_remark_that_names_it(tmp_path: Path) -> None:
+    write(tmp_path, "shared/skills/a/SKILL.md")
+    root = tmp_path / "agent"
+    root.mkdir()
+    (root / "a").symlink_to(tmp_path / "shared" / "skills" / "a", target_is_directory=True)
+    problem = only_problem(discover(root, elsewhere={"shared": tmp_path / "shared"}))
+    assert (problem.path, problem.reason, problem.fatal) == (
+        "a",
+        "is a symlink into the source shared",
+        False,
+    )
+    assert only_problem(discover(root)).fatal
+
+
+def test_skipped_folders_are_not_entered(tmp_path: Path) -> None:
+    for name in ("a.md", "templates/b.md", "deep/templates/c.md"):
+        write(tmp_path, name)
+    assert paths(discover(tmp_path, skipped=frozenset({"templates"}))) == ["a.md", "deep/templates/c.md"]
 
 
 def test_links_in_a_circle_end(tmp_path: Path) -> None:

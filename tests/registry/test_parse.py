@@ -124,6 +124,31 @@ def test_tags_are_read_in_every_shape_that_people_write(block: str, tags: tuple[
     assert front(f"name: x\n{block}").tags == tags
 
 
+@pytest.mark.parametrize(
+    ("block", "tags", "is_strict"),
+    [
+        ("globs: **/*.ts", ("**/*.ts",), True),
+        ("globs: *.ts, src/**/*.{js,ts}  # why", ("*.ts", "src/**/*.{js,ts}"), True),
+        ("globs: {src,test}/**", ("{src,test}/**",), True),
+        ("globs:\n  - **/*.ts\n  - 'it''s.py'", ("**/*.ts", "it's.py"), True),
+        ("globs: ['a', \"b\"]", ("a", "b"), True),
+        ("paths: it's/*.x", ("it's/*.x",), True),
+        ("applyTo: '**/*.py,**/*.pyi'", ("**/*.py", "**/*.pyi"), True),
+        ("globs:\nalwaysApply: false", (), True),
+        ("alwaysApply: true", ("always-apply",), True),
+        ("description: a: b\nglobs: *.ts # c\nalwaysApply: true", ("*.ts", "always-apply"), False),
+        ("description: a: b\nglobs:\n  - **/*.ts\n  - '*.py'", ("**/*.ts", "*.py"), False),
+        ("globs: [*.ts", ("*.ts",), False),
+        ("globs: '*.ts", ("*.ts",), False),
+    ],
+)
+def test_rules_are_read_as_editors_write_them(block: str, tags: tuple[str, ...], is_strict: bool) -> None:
+    rule = front(block, "# Rules\n\nUse strict types.")
+    assert rule.tags == tags
+    assert rule.description == ("a: b" if "a: b" in block else "Use strict types.")
+    assert (rule.remark == "") is is_strict
+
+
 def test_what_is_kept_of_a_field_is_bounded() -> None:
     tags = ", ".join(f"t{number}" for number in range(99))
     skill = front(f"name: {'n' * 300}\ndescription: {'d' * 5000}\ntags: [{tags}]")
@@ -171,8 +196,15 @@ def test_a_number_that_python_does_not_print_is_refused() -> None:
         "\n \n" * 100_000 + "a",
         f"---\nname: x\nk: {'[' * 60_000}\n---\nbody",
         f"---\nname: x\nk: {'{a: ' * 15_000}\n---\nbody",
+        f"---\nname: x\nglobs: *{' ' * 60_000}b\n---\nbody",
+        f"---\nname: x\nglobs: {'a,' * 30_000}\n---\nbody",
+        f"---\nname: x\nglobs: {'{a,' * 20_000}\n---\nbody",
+        f"---\nname: x\n{'  - *a' * 10_000}\n---\nbody",
     ],
-    ids=["blanks", "hashes", "headings", "dashes", "fences", "newlines", "lists", "maps"],
+    ids=[
+        *["blanks", "hashes", "headings", "dashes", "fences", "newlines", "lists", "maps"],
+        *["glob blanks", "glob commas", "glob braces", "glob items"],
+    ],
 )
 def test_hostile_shapes_are_read_in_linear_time(text: str) -> None:
     assert seconds(lambda: parse_skill(text)) < 1
