@@ -8,7 +8,7 @@ from pickysteve.errors import SourceInvalid, SourceUnavailable
 from pickysteve.registry.sources.mcp_client import ask_server
 
 
-def test_every_page_is_read_by_a_server_that_sees_no_variable_but_those_named(tool_server, monkeypatch) -> None:
+def test_every_page_is_read_and_no_variable_seen_but_those_named(tool_server, monkeypatch) -> None:
     monkeypatch.setenv("PS_TOLD", "told")
     monkeypatch.setenv("PS_UNTOLD", "secret")
     snapshot = ask_server(tool_server(), ["PS_TOLD"])
