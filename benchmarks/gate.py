@@ -25,7 +25,6 @@ from pickysteve.flows.gate_corpora import (
 )
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD
-from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.gate import GateConfig, judge_document, judge_request
 
@@ -35,7 +34,7 @@ SENTENCE = "The importer stopped at row {n} and the log says nothing about it, w
 
 def main() -> None:
     arguments = _arguments()
-    guard, config = Guard(MiniLM()), GateConfig()
+    guard, config = Guard(), GateConfig()
     guard.defender.scan("load the model")
     if arguments.latency:
         _latency(guard, config)

@@ -35,8 +35,8 @@ def ingest(
     return ingest_registry(
         settings.registry,
         index_folder(settings),
-        encoder=(encoder := MiniLM()),
-        defender=Guard(encoder),
+        encoder=MiniLM(),
+        defender=Guard(),
         config=settings.gate,
         overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
         strict=strict,
@@ -52,7 +52,7 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     RegistryMissing, RegistryEmpty, IndexCorrupt or CalibrationMismatch.
     """
     encoder = MiniLM()
-    defender = Guard(encoder)
+    defender = Guard()
     calibration = Calibration(read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION))
     data = _current_index(settings, encoder, defender) or ingest(settings, progress=progress).data
     return Engines(

@@ -23,6 +23,7 @@ __all__ = [
     "redteam_requests",
     "repository_root",
     "shared_data",
+    "written_requests",
 ]
 
 SHINGLE_WORDS = 3
@@ -140,6 +141,20 @@ def hard_ordinary(root: Path) -> tuple[Sample, ...]:
     """Our own requests that hold what attacks also hold, and ask for ordinary work."""
     lines = (root / "datasets" / "gate" / "ordinary.txt").read_text(encoding="utf-8").splitlines()
     return tuple(Sample(line, False, "own-hard", "hard", "request") for line in lines if line)
+
+
+def written_requests(root: Path) -> tuple[Sample, ...]:
+    """Attacks and ordinary requests that we wrote to fit on, in English and thirty other languages."""
+    lines = [
+        line
+        for name in ("english.jsonl", "multilingual.jsonl")
+        for line in (root / "datasets" / "gate" / name).read_text(encoding="utf-8").splitlines()
+    ]
+    rows = [json.loads(line) for line in lines]
+    return tuple(
+        Sample(row["text"], row["label"] == "attack", "own-written", row["language"], "request")
+        for row in rows
+    )
 
 
 def redteam_requests(root: Path) -> tuple[Sample, ...]:

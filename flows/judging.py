@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from pickysteve.errors import SuiteInvalid
 from pickysteve.registry.models import Verdict
-from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_request
 
@@ -39,7 +38,7 @@ class GateJudge:
 
 def gate_judge(config: GateConfig) -> GateJudge:
     """A judge with the models of the embedded profile; nothing loads before the first text."""
-    return GateJudge(Guard(MiniLM()), config)
+    return GateJudge(Guard(), config)
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:

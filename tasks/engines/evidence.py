@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.tasks.engines.defender import Defender, Passage, Scan
-from pickysteve.tasks.engines.lexicon import RULES, lexicon_hits
+from pickysteve.tasks.engines.lexicon import ENGLISH, RULES, lexicon_hits
 from pickysteve.tasks.engines.views import Reading, Views
 
 __all__ = ["EVIDENCE_VERSION", "FEATURES", "Window", "features_of", "windows_of"]
 
-EVIDENCE_VERSION = "1"
+EVIDENCE_VERSION = "2"
 SCORE_FLOOR = 1e-4
 VIEWS = ("hidden", "spaced", "folded", "decoded", "joined", "deciphered", "reordered")
 SHELL = re.compile(
@@ -36,88 +36,30 @@ ORDER = re.compile(
     re.IGNORECASE,
 )
 LETTER = re.compile(r"[^\W\d_]")
-ENGLISH = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "all",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "can",
-        "do",
-        "does",
-        "for",
-        "from",
-        "get",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "its",
-        "just",
-        "me",
-        "my",
-        "need",
-        "no",
-        "not",
-        "of",
-        "on",
-        "only",
-        "or",
-        "our",
-        "out",
-        "should",
-        "so",
-        "some",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "they",
-        "this",
-        "to",
-        "up",
-        "use",
-        "want",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "why",
-        "will",
-        "with",
-        "without",
-        "would",
-        "you",
-        "your",
-        "write",
-        "make",
-        "create",
-        "help",
-        "give",
-        "explain",
-    ]
+ADDRESS = re.compile(r"\S*[/\\@~=|]\S*|\s-\S*|\b(?:curl|wget|bash|sh|sudo)\b")
+# Words that hold sentences together: of English alone, and of twenty other languages in Latin script.
+ENGLISH_WORD = re.compile(
+    r"\b(?:"
+    r"a|about|after|all|an|and|any|are|as|at|be|because|been|but|by|can|could|do|does|for|from|get|has"
+    r"|have|how|i|if|in|is|it|its|just|me|my|need|not|of|on|only|or|our|out|please|should|so|some|than"
+    r"|that|the|their|them|then|there|they|this|to|up|use|want|was|we|were|what|when|where|which|while"
+    r"|who|why|will|with|without|would|you|your"
+    r")\b"
+)
+FOREIGN_WORD = re.compile(
+    r"\b(?:"
+    r"aan|aber|adalah|alla|anda|ang|ao|apa|att|au|auch|auf|aus|av|avec|az|bagaimana|bei|bir|bitte|bu"
+    r"|bạn|care|ce|cette|che|cho|co|come|como|cu|czy|các|cả|của|da|daha|dan|dans|dari|das|dat|de|dei"
+    r"|dein|deine|del|della|delle|dem|dengan|der|des|det|deze|di|dich|dir|dla|du|een|egy|ei|ein|eine"
+    r"|einem|einen|einer|el|elle|em|en|es|est|esta|este|et|että|ez|för|für|gibi|gli|har|het|hoe|hogy"
+    r"|hur|hãy|ich|ik|ikke|il|ile|ini|ist|itu|için|ja|jag|jak|jako|je|jeg|jest|jsem|kamu|kann|katika"
+    r"|không|kun|kwa|la|las|le|les|lo|los|là|maar|mai|mais|meg|mes|meu|mga|mich|minha|minun|mir|miten"
+    r"|mon|más|mọi|một|na|naar|nach|nasıl|ne|nel|nem|nicht|nie|niet|non|nous|nu|này|não|och|od|oder|og"
+    r"|olarak|ook|oraz|ou|ovat|pada|para|pe|pentru|pero|po|por|pour|på|qu|que|questo|qui|saya|semua|seu"
+    r"|si|sind|się|som|sono|sont|su|sua|sur|să|tes|ti|tidak|til|ton|tu|tämä|tôi|tüm|tất|um|uma|un|una"
+    r"|und|une|untuk|você|von|voor|votre|vous|và|všechny|với|wa|wat|wenn|wie|wird|ya|yako|yang|zijn|zu"
+    r"|är|çok|è|é|és|în|über|được|że|și"
+    r")\b|\b\w*[\u00df-\u024f\u1ea0-\u1eff]\w*"
 )
 FEATURES = (
     "scanner",
@@ -127,8 +69,10 @@ FEATURES = (
     "tier1",
     "foreign_script",
     "foreign_words",
+    "foreign",
     *(f"lexicon.{rule}" for rule in RULES),
     "lexicon.count",
+    "lexicon.foreign",
     *(f"view.{view}" for view in VIEWS),
     "shell",
     "role_tag",
@@ -144,6 +88,8 @@ class Window:
     kind: str
     passage: Passage
     rules: tuple[str, ...]
+    foreign_rules: int = 0
+    """How many of the rules were met in a language other than English."""
 
 
 def windows_of(views: Views, defender: Defender) -> tuple[Scan, tuple[Window, ...]]:
@@ -160,8 +106,9 @@ def windows_of(views: Views, defender: Defender) -> tuple[Scan, tuple[Window, ..
 
 
 def _window(reading: Reading, passage: Passage) -> Window:
-    rules = tuple(hit.rule for hit in lexicon_hits(passage.text))
-    return Window(reading.kind, passage, rules)
+    hits = lexicon_hits(passage.text)
+    foreign = sum(hit.language != ENGLISH for hit in hits)
+    return Window(reading.kind, passage, tuple(hit.rule for hit in hits), foreign)
 
 
 def features_of(window: Window) -> NDArray[np.float64]:
@@ -180,8 +127,10 @@ def features_of(window: Window) -> NDArray[np.float64]:
             float(window.passage.tier1_high),
             script,
             words,
+            foreign,
             *(float(rule in window.rules) for rule in RULES),
             min(len(window.rules), 5),
+            min(window.foreign_rules, 5),
             *(float(view in steps) for view in VIEWS),
             *(float(bool(pattern.search(text))) for pattern in (SHELL, ROLE, DAN, ORDER)),
         ]
@@ -194,9 +143,12 @@ def _log_odds(score: float) -> float:
 
 
 def _foreign(text: str) -> tuple[float, float]:
-    """Share of letters outside ASCII, and how far the words are from English ones, both in [0, 1]."""
-    letters = LETTER.findall(text)
+    """Share of letters outside ASCII, and of function words that are not English ones, both in [0, 1].
+
+    Paths, addresses and commands are written alike in every language and count for none.
+    """
+    lowered = ADDRESS.sub(" ", text.lower())
+    letters = LETTER.findall(lowered)
     script = sum(not letter.isascii() for letter in letters) / max(len(letters), 1)
-    words = text.lower().split()
-    english = sum(word.strip(".,:;!?\"'()") in ENGLISH for word in words) / max(len(words), 1)
-    return script, max(0.0, 1 - english / 0.2) if len(words) >= 4 else 0.0
+    foreign, english = (len(words.findall(lowered)) for words in (FOREIGN_WORD, ENGLISH_WORD))
+    return script, foreign / max(foreign + english, 1)
