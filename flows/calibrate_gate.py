@@ -43,7 +43,7 @@ SEED = 20261130
 RIDGE_FEATURES = 1e-3
 RIDGE_STATE = 5e-3
 """Per squared weight of a feature of unit spread."""
-LEAST_SPREAD = 0.2
+LEAST_SPREAD = 0.3
 """A flag that few texts of the corpora carry gets no large weight: their authors favour some words."""
 LEAST_STATE_SPREAD = 1e-3
 LARGEST_GROUP = 3
@@ -58,7 +58,7 @@ NOT_REQUESTS = {
     "obfuscation-document",
     "skills",
 }
-BUDGETS = {"ordinary": 0.004, "notinject": 0.03, "foreign": 0.02}
+BUDGETS = {"ordinary": 0.004, "notinject": 0.035, "foreign": 0.04}
 """Share of ordinary requests that may be blocked. The stricter of the first two sets the threshold; the
 third sets what it means for requests that are not in English."""
 ORDINARY = {"own-fit", "own-registry", "own-calibrate", "pickysteve-requests"}

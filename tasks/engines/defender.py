@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -48,6 +48,7 @@ REMEDY = f'run "pip install --force-reinstall stackone-defender=={VERSION}"'
 WINDOW_TOKENS = 118
 WINDOW_CHARACTERS = 1_200
 SEGMENT_CHARACTERS = 50_000
+WINDOW_MEMO = 2_048
 # Beyond 100 characters the tokenizer reads a word as one unknown. Pieces of 32 keep base64 in step.
 WORD_CHARACTERS = 100
 PIECE_CHARACTERS = 32
@@ -240,6 +241,8 @@ class _Tiers:
         if threshold != BLOCK_THRESHOLD:
             raise GateUnavailable(f"The scanner blocks at {threshold}, not {BLOCK_THRESHOLD}: {REMEDY}.")
         self.classifier = Classifier(model_path, config["temperature_t"])
+        # What is said of a window depends on nothing else, and documents share many.
+        self.judge = lru_cache(maxsize=WINDOW_MEMO)(self._judge)
 
     def windows(self, text: str) -> Iterator[str]:
         """Overlapping windows, each short enough to be read whole by the model."""
@@ -252,7 +255,7 @@ class _Tiers:
             bounds = window_bounds(tokens.offsets, len(segment))
             yield from (segment[begin:end] for begin, end in bounds)
 
-    def judge(self, window: str) -> Passage:
+    def _judge(self, window: str) -> Passage:
         """What both tiers say of a window, suspect or not."""
         outcome = self.classifier.read(window)
         found = self.tier1.sanitize(window, tool_name="text").metadata

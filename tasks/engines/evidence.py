@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.tasks.engines.defender import Defender, Passage, Scan
-from pickysteve.tasks.engines.lexicon import ENGLISH, RULES, lexicon_hits
+from pickysteve.tasks.engines.lexicon import ENGLISH, RULES, read_words
 from pickysteve.tasks.engines.views import Reading, Views
 
 __all__ = ["EVIDENCE_VERSION", "FEATURES", "Window", "features_of", "windows_of"]
@@ -35,32 +35,8 @@ ORDER = re.compile(
     r"(?:ignore|forget|disregard|override|pretend|reveal|repeat|print|stop|say|output)\b",
     re.IGNORECASE,
 )
-LETTER = re.compile(r"[^\W\d_]")
+WORD = re.compile(r"[^\W\d_]+")
 ADDRESS = re.compile(r"\S*[/\\@~=|]\S*|\s-\S*|\b(?:curl|wget|bash|sh|sudo)\b")
-# Words that hold sentences together: of English alone, and of twenty other languages in Latin script.
-ENGLISH_WORD = re.compile(
-    r"\b(?:"
-    r"a|about|after|all|an|and|any|are|as|at|be|because|been|but|by|can|could|do|does|for|from|get|has"
-    r"|have|how|i|if|in|is|it|its|just|me|my|need|not|of|on|only|or|our|out|please|should|so|some|than"
-    r"|that|the|their|them|then|there|they|this|to|up|use|want|was|we|were|what|when|where|which|while"
-    r"|who|why|will|with|without|would|you|your"
-    r")\b"
-)
-FOREIGN_WORD = re.compile(
-    r"\b(?:"
-    r"aan|aber|adalah|alla|anda|ang|ao|apa|att|au|auch|auf|aus|av|avec|az|bagaimana|bei|bir|bitte|bu"
-    r"|bạn|care|ce|cette|che|cho|co|come|como|cu|czy|các|cả|của|da|daha|dan|dans|dari|das|dat|de|dei"
-    r"|dein|deine|del|della|delle|dem|dengan|der|des|det|deze|di|dich|dir|dla|du|een|egy|ei|ein|eine"
-    r"|einem|einen|einer|el|elle|em|en|es|est|esta|este|et|että|ez|för|für|gibi|gli|har|het|hoe|hogy"
-    r"|hur|hãy|ich|ik|ikke|il|ile|ini|ist|itu|için|ja|jag|jak|jako|je|jeg|jest|jsem|kamu|kann|katika"
-    r"|không|kun|kwa|la|las|le|les|lo|los|là|maar|mai|mais|meg|mes|meu|mga|mich|minha|minun|mir|miten"
-    r"|mon|más|mọi|một|na|naar|nach|nasıl|ne|nel|nem|nicht|nie|niet|non|nous|nu|này|não|och|od|oder|og"
-    r"|olarak|ook|oraz|ou|ovat|pada|para|pe|pentru|pero|po|por|pour|på|qu|que|questo|qui|saya|semua|seu"
-    r"|si|sind|się|som|sono|sont|su|sua|sur|să|tes|ti|tidak|til|ton|tu|tämä|tôi|tüm|tất|um|uma|un|una"
-    r"|und|une|untuk|você|von|voor|votre|vous|và|všechny|với|wa|wat|wenn|wie|wird|ya|yako|yang|zijn|zu"
-    r"|är|çok|è|é|és|în|über|được|że|și"
-    r")\b|\b\w*[\u00df-\u024f\u1ea0-\u1eff]\w*"
-)
 FEATURES = (
     "scanner",
     "scanner_foreign",
@@ -72,7 +48,8 @@ FEATURES = (
     "foreign",
     *(f"lexicon.{rule}" for rule in RULES),
     "lexicon.count",
-    "lexicon.foreign",
+    *(f"foreign.{rule}" for rule in RULES),
+    "foreign.count",
     *(f"view.{view}" for view in VIEWS),
     "shell",
     "role_tag",
@@ -88,8 +65,10 @@ class Window:
     kind: str
     passage: Passage
     rules: tuple[str, ...]
-    foreign_rules: int = 0
-    """How many of the rules were met in a language other than English."""
+    foreign_rules: tuple[str, ...] = ()
+    """Those of the rules that words of another language than English met."""
+    foreign_words: float = 0.0
+    """Share of the small words that are not English, in [0, 1]."""
 
 
 def windows_of(views: Views, defender: Defender) -> tuple[Scan, tuple[Window, ...]]:
@@ -106,15 +85,18 @@ def windows_of(views: Views, defender: Defender) -> tuple[Scan, tuple[Window, ..
 
 
 def _window(reading: Reading, passage: Passage) -> Window:
-    hits = lexicon_hits(passage.text)
-    foreign = sum(hit.language != ENGLISH for hit in hits)
-    return Window(reading.kind, passage, tuple(hit.rule for hit in hits), foreign)
+    read = read_words(passage.text)
+    rules, foreign = (
+        tuple(hit.rule for hit in read.hits if every or hit.language != ENGLISH) for every in (True, False)
+    )
+    return Window(reading.kind, passage, rules, foreign, read.foreign)
 
 
 def features_of(window: Window) -> NDArray[np.float64]:
     """One number a name in FEATURES: log-odds of the scanner, shares, and flags."""
     text = window.passage.text
-    script, words = _foreign(text)
+    script, accented = _foreign_script(text)
+    words = max(window.foreign_words, accented)
     foreign = max(script, words)
     main, aux = _log_odds(window.passage.score), _log_odds(window.passage.aux)
     steps = window.kind.split(">")
@@ -130,7 +112,8 @@ def features_of(window: Window) -> NDArray[np.float64]:
             foreign,
             *(float(rule in window.rules) for rule in RULES),
             min(len(window.rules), 5),
-            min(window.foreign_rules, 5),
+            *(float(rule in window.foreign_rules) for rule in RULES),
+            min(len(window.foreign_rules), 5),
             *(float(view in steps) for view in VIEWS),
             *(float(bool(pattern.search(text))) for pattern in (SHELL, ROLE, DAN, ORDER)),
         ]
@@ -142,13 +125,12 @@ def _log_odds(score: float) -> float:
     return math.log(bounded / (1 - bounded))
 
 
-def _foreign(text: str) -> tuple[float, float]:
-    """Share of letters outside ASCII, and of function words that are not English ones, both in [0, 1].
+def _foreign_script(text: str) -> tuple[float, float]:
+    """Share of the letters that are not ASCII, and thrice the share of such words, both at most 1.
 
     Paths, addresses and commands are written alike in every language and count for none.
     """
-    lowered = ADDRESS.sub(" ", text.lower())
-    letters = LETTER.findall(lowered)
-    script = sum(not letter.isascii() for letter in letters) / max(len(letters), 1)
-    foreign, english = (len(words.findall(lowered)) for words in (FOREIGN_WORD, ENGLISH_WORD))
-    return script, foreign / max(foreign + english, 1)
+    words = WORD.findall(ADDRESS.sub(" ", text))
+    foreign = [word for word in words if not word.isascii()]
+    letters, others = len("".join(words)), sum(not letter.isascii() for word in foreign for letter in word)
+    return others / max(letters, 1), min(1.0, 3 * len(foreign) / max(len(words), 1))

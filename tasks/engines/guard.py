@@ -28,7 +28,7 @@ __all__ = [
     "request_matrix",
 ]
 
-GRAY = 0.05
+GRAY = 0.15
 """A window that scores this much is read again, passage by passage."""
 CLOSER_WINDOWS = 2
 PASSAGE_CHARACTERS = 24, 160
@@ -132,13 +132,10 @@ def read_closer(windows: Sequence[Window], defender: Defender) -> tuple[Window, 
 
 
 def passages_of(text: str) -> Iterator[str]:
-    """Every sentence, every two neighbours, and the first and last three; never the whole."""
+    """Every sentence, and every two and three neighbours; never the whole."""
     cuts = [*_cuts(text), len(text)]
-    last = len(cuts) - 1
-    spans = [(at, at + size) for size in (1, 2) for at in range(last - size + 1)]
-    spans += [(0, 3), (last - 3, last)]
-    parts = [span for span in spans if 0 <= span[0] < span[1] <= last and span != (0, last)]
-    passages = (text[cuts[begin] : cuts[end]].strip() for begin, end in parts)
+    pairs = [(begin, end) for size in (1, 2, 3) for begin, end in zip(cuts, cuts[size:], strict=False)]
+    passages = (text[begin:end].strip() for begin, end in pairs if end - begin < len(text))
     yield from dict.fromkeys(passage for passage in passages if passage)
 
 

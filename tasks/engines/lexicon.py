@@ -12,11 +12,20 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 
-__all__ = ["ENGLISH", "RULES", "LexiconHit", "fold_words", "lexicon_hits", "read_stems"]
+__all__ = [
+    "ENGLISH",
+    "RULES",
+    "LexiconHit",
+    "WordReading",
+    "fold_words",
+    "lexicon_hits",
+    "read_stems",
+    "read_words",
+]
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "verbatim-prompt": ("verbatim", "prompt"),
     "verbatim-rules": ("verbatim", "rules"),
     "reveal-hidden": ("hidden", "reveal"),
+    "repeat-above": ("above", "repeat"),
     "give-secret": ("secret", "reveal"),
     "send-secret": ("secret", "send"),
     "without-limits": ("limits", "without"),
@@ -62,6 +72,8 @@ MAX_MEETINGS = 200
 
 ENGLISH = "en"
 ANY = "any"
+PLAIN = "plain"
+MOSTLY = 0.5
 STEMS = Path(__file__).with_name("lexicon.toml")
 
 INDIC = "\u0900-\u0963\u0966-\u0dff"
@@ -96,46 +108,70 @@ def fold_words(text: str) -> str:
     return unicodedata.normalize("NFC", decomposed.translate(marks))
 
 
-# Words of English that no other language writes, and how many of them make a passage English.
-PLAIN_ENGLISH = re.compile(
-    r"\b(?:and|are|because|been|but|by|can|could|does|for|from|had|has|have|her|his|how|its|just|not|our|out"
-    r"|should|than|that|the|their|them|then|there|they|this|those|to|what|when|where|which|while|why|with"
-    r"|would|you|your)\b"
-)
-ENGLISH_SHARE = 0.15
-AROUND = 40
-LATIN = re.compile("[\x00-\u024f\u1e00-\u1eff]*")
+AROUND = 60
+"""Characters around a meeting in which the small words tell its language."""
 
 Places = dict[str, dict[str, list[int]]]
 """By language and concept, where in the folded text, in order."""
 
 
+@dataclass(frozen=True)
+class WordReading:
+    """What the words of a text say."""
+
+    hits: tuple[LexiconHit, ...]
+    foreign: float
+    """Of the small words that only some languages write, the share that English does not, in [0, 1]."""
+
+
 def lexicon_hits(text: str) -> tuple[LexiconHit, ...]:
-    """Every rule that the text meets, at its first place each. Linear in the length.
+    """Every rule that the text meets, at its first place each. Linear in the length."""
+    return read_words(text).hits
 
-    A rule that English words meet is reported as English, whatever other language shares them.
+
+def read_words(text: str) -> WordReading:
+    """The rules that the text meets, and how foreign it is.
+
+    A rule that words of two languages meet is reported as English in a text that mostly is, and so is one
+    that only words of every language meet.
     """
-    folded = fold_words(text)
-    places = _places(folded)
+    places = _places(fold_words(text))
+    plain = {language: concepts.pop(PLAIN, []) for language, concepts in places.items()}
     shared = places.pop(ANY, {})
-    # What only shared words say is English too.
-    places.setdefault(ENGLISH, {})
-    languages = sorted(places, key=lambda language: (language != ENGLISH, language))
+    foreign = _foreign_share(plain)
+    is_foreign = foreign >= MOSTLY
+    languages = sorted(places, key=lambda language: ((language == ENGLISH) is is_foreign, language))
+    met = {language: places[language].keys() | shared.keys() for language in languages}
     hits = []
-    for rule in RULES:
-        meetings = (
-            hit for language in languages for hit in _meetings(rule, language, places[language], shared)
-        )
-        hits += [hit for hit in islice(meetings, MAX_MEETINGS) if not _is_chance(hit, folded)][:1]
-    return tuple(hits)
+    for rule, concepts in RULES.items():
+        able = [
+            (language, places[language])
+            for language in languages
+            if met[language].issuperset(concepts) and not places[language].keys().isdisjoint(concepts)
+        ]
+        able += [(ENGLISH, {})]
+        meetings = (hit for language, own in able for hit in _meetings(rule, language, own, shared))
+        real = (hit for hit in islice(meetings, MAX_MEETINGS) if _is_its_language(hit, plain))
+        hits.append(next(real, None))
+    return WordReading(tuple(hit for hit in hits if hit is not None), foreign)
 
 
-def _is_chance(hit: LexiconHit, folded: str) -> bool:
-    """Whether the words of another language are English ones that look the same."""
-    around = folded[max(hit.start - AROUND, 0) : hit.end + AROUND]
-    if hit.language == ENGLISH or not LATIN.fullmatch(around):
-        return False
-    return len(PLAIN_ENGLISH.findall(around)) >= ENGLISH_SHARE * len(WORD.findall(around))
+def _is_its_language(hit: LexiconHit, plain: dict[str, list[int]]) -> bool:
+    """Whether the small words around a meeting may be of its language: words of others look alike."""
+    if hit.language == ENGLISH:
+        return True
+    begin, end = hit.start - AROUND, hit.end + AROUND
+    counts = {
+        language: bisect_right(positions, end) - bisect_left(positions, begin)
+        for language, positions in plain.items()
+    }
+    return 2 * counts.get(hit.language, 0) >= max(counts.values(), default=0)
+
+
+def _foreign_share(plain: dict[str, list[int]]) -> float:
+    english = set(plain.get(ENGLISH, ()))
+    every = {position for positions in plain.values() for position in positions}
+    return (len(every) - len(english)) / max(len(every), 1)
 
 
 def _places(folded: str) -> Places:
@@ -154,13 +190,10 @@ Meaning = tuple[str, str]
 
 
 def _meanings(folded: str) -> Iterator[tuple[int, tuple[Meaning, ...]]]:
-    words = [(match.start(), match[0]) for match in WORD.finditer(folded)]
-    stems = _stems()
-    known: dict[str, tuple[tuple[Meaning, ...], list[_Phrase]]] = {}
+    # "The first 20 words" is the phrase that "the first words" is.
+    words = [(match.start(), match[0]) for match in WORD.finditer(folded) if not match[0].isdigit()]
     for at, (position, word) in enumerate(words):
-        if word not in known:
-            known[word] = _of_word(word)
-        meanings, phrases = known[word]
+        meanings, phrases = _of_word(word)
         if meanings:
             yield position, meanings
         for phrase in phrases:
@@ -168,7 +201,7 @@ def _meanings(folded: str) -> Iterator[tuple[int, tuple[Meaning, ...]]]:
             if len(following) == len(phrase.rest) and phrase.goes_on([other for _, other in following]):
                 yield position, (phrase.meaning,)
     for run in WIDE_RUN.finditer(folded):
-        yield from _wide_meanings(run, stems.wide)
+        yield from _wide_meanings(run, _stems().wide)
 
 
 def _wide_meanings(
@@ -196,12 +229,14 @@ def _begins(word: str, stem: str) -> bool:
     return word == stem[:-1] if stem.endswith("$") else word.startswith(stem)
 
 
-def _of_word(word: str) -> tuple[tuple[Meaning, ...], list[_Phrase]]:
+@lru_cache(maxsize=20_000)
+def _of_word(word: str) -> tuple[tuple[Meaning, ...], tuple[_Phrase, ...]]:
     """The meanings of a word, and the phrases that may begin with it."""
     stems = _stems()
     keys = [key for form in _forms(word) for key in (*_prefixes(form), form + "$")]
     meanings = dict.fromkeys(meaning for key in keys for meaning in stems.words.get(key, ()))
-    return tuple(meanings), [phrase for key in dict.fromkeys(keys) for phrase in stems.phrases.get(key, ())]
+    phrases = (phrase for key in dict.fromkeys(keys) for phrase in stems.phrases.get(key, ()))
+    return tuple(meanings), tuple(phrases)
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -246,7 +281,7 @@ def _stems() -> _Stems:
         elif len(parts) > 1:
             phrases.setdefault(parts[0], []).append(_Phrase(tuple(parts[1:]), meaning))
         else:
-            words.setdefault(_key(stem), set()).add(meaning)
+            words.setdefault(stem + "$" if meaning[1] == PLAIN else _key(stem), set()).add(meaning)
     return _Stems(_sealed(words), phrases, _sealed(wide))
 
 
@@ -257,7 +292,7 @@ def _sealed(meanings: dict[str, set[Meaning]]) -> dict[str, tuple[Meaning, ...]]
 def _key(stem: str) -> str:
     """A short stem is a whole word: "do" is not "document"."""
     least = LEAST_INDIC_PREFIX if "\u0900" <= stem[0] <= "\u0dff" else LEAST_PREFIX
-    return stem if len(stem) >= least else stem + "$"
+    return stem if len(stem) >= least or stem.endswith("$") else stem + "$"
 
 
 def _entries() -> Iterator[tuple[Meaning, str]]:
@@ -270,9 +305,6 @@ def _meetings(
     rule: str, language: str, places: dict[str, list[int]], shared: dict[str, list[int]]
 ) -> Iterator[LexiconHit]:
     first, *others = RULES[rule]
-    met = {concept for concept in RULES[rule] if concept in places}
-    if not (met or language == ENGLISH) or not all(concept in shared for concept in {*RULES[rule]} - met):
-        return
     for position in (*places.get(first, ()), *shared.get(first, ())):
         near = [_nearest(position, places.get(concept, []), shared.get(concept, [])) for concept in others]
         if all(abs(other - position) <= REACH for other in near):
