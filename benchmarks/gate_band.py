@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path)
     encoder = MiniLM()
-    threshold = Guard(encoder).heads.request.block
+    threshold = Guard().heads.request.block
     scores, attacks = out_of_fold_requests(encoder, parser.parse_args().shared)
     over = scores >= threshold
     print(f"ordinary {np.sum(~attacks)}, over the threshold of {threshold}: {np.sum(over & ~attacks)}")

@@ -26,7 +26,7 @@ class Head(BaseModel):
 
     features: dict[str, float]
     embedding: tuple[float, ...] = ()
-    """One weight a dimension of the encoder; empty when the head does not read the embedding."""
+    """One weight a dimension of the scanner's state; empty when the head does not read it."""
     constant: float
     block: float = Field(ge=0, le=1, description="score from which a text is blocked")
 
@@ -41,7 +41,6 @@ class GateHeads(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    encoder: str
     scanner: str
     evidence: str
     seed: int
@@ -72,7 +71,7 @@ def fit_logistic(
     penalties: Floats,
     least_spread: Floats,
     *,
-    positive: bool = False,
+    positive: bool | NDArray[np.bool_] = False,
 ) -> tuple[Floats, float]:
     """Weights and constant by maximum likelihood with a ridge (le Cessie & van Houwelingen 1992).
 
@@ -82,7 +81,7 @@ def fit_logistic(
         shares: (n,) weight of each row.
         penalties: (d,) ridge per squared weight, on features of unit spread.
         least_spread: (d,) spread that a feature counts with at least, so that a rare one stays small.
-        positive: no weight below zero, where each feature is evidence for the label.
+        positive: no weight below zero, for all features or for those marked: evidence for the label.
     """
     from scipy.optimize import minimize
 
@@ -99,6 +98,7 @@ def fit_logistic(
         return float(value + (penalties * weights**2).sum()), gradient
 
     start = np.zeros(features.shape[1] + 1)
-    bounds = [(0.0 if positive else None, None)] * features.shape[1] + [(None, None)]
+    signs = np.broadcast_to(np.asarray(positive), features.shape[1])
+    bounds = [(0.0 if sign else None, None) for sign in signs] + [(None, None)]
     best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 1_000}).x
     return best[:-1] / spread, float(best[-1])

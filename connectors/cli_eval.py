@@ -71,7 +71,7 @@ def calibrate(
                 f'There is no "{datasets / split}": run this in a checkout, or pass --datasets.'
             )
     encoder = MiniLM()
-    defender = Guard(encoder)
+    defender = Guard()
     remarks = error_console()
     splits = [load_split(datasets / split, encoder, defender) for split in ("fit", "calibrate")]
     fitted = fit_and_calibrate(splits[0], splits[1], encoder, remarks.print)

@@ -122,8 +122,7 @@ def calibrate(
 ) -> None:
     """Fit the gate's heads on the outside corpora and write calibration/gate.json."""
     from pickysteve.flows.calibrate_gate import calibrate_gate, write_gate
-    from pickysteve.tasks.engines.embedder import MiniLM
 
-    heads = calibrate_gate(MiniLM(), shared, progress=lambda phase: typer.echo(phase, err=True))
+    heads = calibrate_gate(shared, progress=lambda phase: typer.echo(phase, err=True))
     write_gate(heads)
     typer.echo(f"request block {heads.request.block}, document block {heads.document.block}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,21 +23,31 @@ from pickysteve.flows.gate_corpora import (
     redteam_requests,
     repository_root,
     shared_data,
+    written_requests,
 )
 from pickysteve.flows.gate_documents import fit_document_head
+from pickysteve.tasks.engines.classifier import STATE
 from pickysteve.tasks.engines.defender import Defender
-from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES
-from pickysteve.tasks.engines.guard import read_evidence, request_matrix
+from pickysteve.tasks.engines.guard import (
+    CLOSER_WINDOWS,
+    GRAY,
+    read_closer,
+    read_evidence,
+    request_matrix,
+)
 
 __all__ = ["calibrate_gate", "out_of_fold_requests", "write_gate"]
 
 SEED = 20261130
-RIDGE_FEATURES = 3e-4
-RIDGE_EMBEDDING = 5e-3
+RIDGE_FEATURES = 1e-3
+RIDGE_STATE = 5e-3
 """Per squared weight of a feature of unit spread."""
-LEAST_SPREAD = 0.1
+LEAST_SPREAD = 0.3
 """A flag that few texts of the corpora carry gets no large weight: their authors favour some words."""
+LEAST_STATE_SPREAD = 1e-3
+LARGEST_GROUP = 3
+"""Disguises of one payload weigh together as much as this many texts."""
 ROUNDS = 3
 FOLDS = 5
 NOT_REQUESTS = {
@@ -47,8 +58,16 @@ NOT_REQUESTS = {
     "obfuscation-document",
     "skills",
 }
-BUDGETS = {"own": 0.004, "pickysteve-requests": 0.005, "notinject": 0.03, "multilingual": 0.03}
-"""Share of ordinary requests of a corpus that may be blocked; the strictest of them sets the threshold."""
+BUDGETS = {"ordinary": 0.004, "notinject": 0.035, "foreign": 0.04}
+"""Share of ordinary requests that may be blocked. The stricter of the first two sets the threshold; the
+third sets what it means for requests that are not in English."""
+ORDINARY = {"own-fit", "own-registry", "own-calibrate", "pickysteve-requests"}
+UNCOUNTED = {"deepset"}
+"""Its ordinary rows are beside its attacks in subject and tone, and in another language half the time."""
+SIGNED = ("aux", "aux_foreign", "foreign_script", "foreign_words", "foreign")
+"""What may speak against an attack; a finding never does."""
+
+FOREIGN = FEATURES.index("foreign")
 
 Floats = NDArray[Any]
 Progress = Callable[[str], None]
@@ -56,42 +75,56 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class _Row:
-    """One request: a row of features a window."""
+    """One request: a row of features a window, and a row a passage that is read again when in doubt."""
 
     sample: Sample
     windows: Floats
+    passages: Floats
 
     @property
-    def budget(self) -> str:
-        ordinary = self.sample.corpus.startswith("own-") and self.sample.corpus != "own-hard"
-        return "own" if ordinary else self.sample.corpus
+    def group(self) -> str:
+        return self.sample.group or self.sample.text
 
     @property
     def fold(self) -> int:
-        return int(sha256(f"fold {self.sample.group or self.sample.text}".encode()).hexdigest(), 16) % FOLDS
+        return int(sha256(f"fold {self.group}".encode()).hexdigest(), 16) % FOLDS
+
+    def utility(self, weights: Floats, constant: float) -> float:
+        """The highest of any window, and of any passage when the windows leave a doubt."""
+        highest = float((self.windows @ weights).max() + constant)
+        if len(self.passages) and highest >= np.log(GRAY / (1 - GRAY)):
+            return max(highest, float((self.passages @ weights).max() + constant))
+        return highest
+
+    def is_foreign(self, weights: Floats) -> bool:
+        """Whether the window that tells most is in another language than English."""
+        return bool(self.windows[int((self.windows @ weights).argmax())][FOREIGN] >= 0.5)
 
 
-def calibrate_gate(
-    encoder: Embedder, shared: Path | None = None, progress: Progress = lambda _: None
-) -> GateHeads:
+def calibrate_gate(shared: Path | None = None, progress: Progress = lambda _: None) -> GateHeads:
     """Weights from the fitting half; thresholds from its held-out folds and from datasets/calibrate."""
     folder, root, defender = shared_data(shared), repository_root(), Defender()
     outside = [sample for sample in outside_corpora(folder) if sample.fitting]
     documents = [sample for sample in real_documents(folder) if sample.fitting]
     documents += own_documents(root, "registry", "fit")
     ours, held = (
-        (*own_requests(root, "registry", "fit"), *hard_ordinary(root), *redteam_requests(root)),
+        (
+            *own_requests(root, "registry", "fit"),
+            *hard_ordinary(root),
+            *written_requests(root),
+            *redteam_requests(root),
+        ),
         own_requests(root, "calibrate"),
     )
     progress("reading requests")
-    rows = [_row(s, defender, encoder) for s in (*(s for s in outside if _is_request(s)), *ours)]
-    held_rows = [_row(sample, defender, encoder) for sample in held]
+    requests = (*(sample for sample in outside if _is_request(sample)), *ours)
+    rows = [_row(sample, defender) for sample in requests]
+    held_rows = [_row(sample, defender) for sample in held]
     progress("fitting the request head")
     request = _fit_requests(rows, held_rows)
     document = fit_document_head([*outside, *documents], defender, progress)
     used = sorted(f"{s.attack} {s.text}" for s in (*outside, *documents, *ours, *held))
     return GateHeads(
-        encoder=encoder.fingerprint,
         scanner=defender.fingerprint,
         evidence=EVIDENCE_VERSION,
         seed=SEED,
@@ -133,32 +166,46 @@ def _is_request(sample: Sample) -> bool:
     return sample.corpus not in NOT_REQUESTS and (sample.surface == "request" or documents_too)
 
 
-def _row(sample: Sample, defender: Defender, encoder: Embedder) -> _Row:
+def _row(sample: Sample, defender: Defender) -> _Row:
     _, windows = read_evidence(sample.text, defender)
-    return _Row(sample, request_matrix(windows, encoder))
+    passages = read_closer(windows[:CLOSER_WINDOWS], defender)
+    width = len(FEATURES) + STATE
+    return _Row(
+        sample,
+        request_matrix(windows),
+        request_matrix(passages) if passages else np.zeros((0, width)),
+    )
 
 
 def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> Head:
     weights, constant = _fit(rows)
-    scores: dict[str, list[float]] = {name: [] for name in BUDGETS}
-    for fold in range(FOLDS):
-        others = _fit([row for row in rows if row.fold != fold])
-        for row in rows:
-            if row.fold == fold and not row.sample.attack and row.budget in scores:
-                scores[row.budget].append(_utility(row, *others))
-    scores["own"] += [_utility(row, weights, constant) for row in held]
-    threshold = max(float(np.quantile(scores[name], 1 - share)) for name, share in BUDGETS.items())
-    named = dict(zip(FEATURES, (round(float(w), 4) for w in weights), strict=False))
+    folds = [_fit([row for row in rows if row.fold != fold]) for fold in range(FOLDS)]
+    judged = [(row, *folds[row.fold]) for row in rows if not row.sample.attack]
+    judged += [(row, weights, constant) for row in held]
+    thresholds = _thresholds(judged)
+    threshold = max(thresholds["ordinary"], thresholds["notinject"])
+    # One threshold serves all languages: the constant of the others is shifted instead.
+    weights[FOREIGN] += threshold - thresholds["foreign"]
     return Head(
-        features=named,
+        features=dict(zip(FEATURES, (round(float(w), 4) for w in weights), strict=False)),
         embedding=tuple(round(float(w), 4) for w in weights[len(FEATURES) :]),
         constant=round(constant, 4),
         block=round(float(1 / (1 + np.exp(-threshold))), 4),
     )
 
 
-def _utility(row: _Row, weights: Floats, constant: float) -> float:
-    return float((row.windows @ weights).max() + constant)
+def _thresholds(judged: Sequence[tuple[_Row, Floats, float]]) -> dict[str, float]:
+    """The utility that the budgeted share of each kind of ordinary request exceeds."""
+    utilities: dict[str, list[float]] = {name: [] for name in BUDGETS}
+    for row, weights, constant in judged:
+        corpus = row.sample.corpus
+        if row.is_foreign(weights):
+            kind = "" if corpus in UNCOUNTED else "foreign"
+        else:
+            kind = "ordinary" if corpus in ORDINARY else corpus
+        if kind in utilities:
+            utilities[kind].append(row.utility(weights, constant))
+    return {name: float(np.quantile(utilities[name], 1 - share)) for name, share in BUDGETS.items()}
 
 
 def _fit(rows: Sequence[_Row]) -> tuple[Floats, float]:
@@ -169,16 +216,24 @@ def _fit(rows: Sequence[_Row]) -> tuple[Floats, float]:
     """
     telling = np.zeros(rows[0].windows.shape[1])
     telling[[FEATURES.index(name) for name in ("scanner", "scanner_foreign", "lexicon.count")]] = 1, 1, 2
-    penalties = np.full(len(telling), RIDGE_EMBEDDING)
-    penalties[: len(FEATURES)] = RIDGE_FEATURES
-    least_spread = np.where(np.arange(len(telling)) < len(FEATURES), LEAST_SPREAD, 1e-3)
+    of_state = np.arange(len(telling)) >= len(FEATURES)
     constant = 0.0
+    sizes = Counter(row.group for row in rows)
+    shares = {row.group: min(1.0, LARGEST_GROUP / sizes[row.group]) for row in rows}
+    attacks = [row for row in rows if row.sample.attack]
+    others = [row for row in rows if not row.sample.attack]
+    of_attacks = np.array([shares[row.group] for row in attacks])
+    of_others = np.concatenate([np.full(len(r.windows), shares[r.group] / len(r.windows)) for r in others])
+    of_attacks *= of_others.sum() / of_attacks.sum() / 2
     for _ in range(ROUNDS):
-        attacks = [row.windows[[int((row.windows @ telling).argmax())]] for row in rows if row.sample.attack]
-        others = [row.windows for row in rows if not row.sample.attack]
-        shares = np.concatenate([np.full(len(windows), 1 / len(windows)) for windows in others])
-        features = np.vstack([*attacks, *others])
-        labels = np.arange(len(features)) < len(attacks)
-        weighing = np.concatenate([np.full(len(attacks), shares.sum() / len(attacks) / 2), shares])
-        telling, constant = fit_logistic(features, labels.astype(float), weighing, penalties, least_spread)
+        chosen = [row.windows[[int((row.windows @ telling).argmax())]] for row in attacks]
+        features = np.vstack([*chosen, *(row.windows for row in others)])
+        telling, constant = fit_logistic(
+            features,
+            (np.arange(len(features)) < len(attacks)).astype(float),
+            np.concatenate([of_attacks, of_others]),
+            np.where(of_state, RIDGE_STATE, RIDGE_FEATURES),
+            np.where(of_state, LEAST_STATE_SPREAD, LEAST_SPREAD),
+            positive=~of_state & ~np.isin(np.arange(len(telling)), [FEATURES.index(name) for name in SIGNED]),
+        )
     return telling, constant

@@ -42,8 +42,8 @@ def ingest(
     return ingest_registry(
         settings.registry,
         index_folder(settings),
-        encoder=(encoder := MiniLM()),
-        defender=Guard(encoder),
+        encoder=MiniLM(),
+        defender=Guard(),
         config=settings.gate,
         auditor=open_roles(settings.llm).auditor,
         overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
@@ -61,7 +61,7 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     RegistryMissing, RegistryEmpty, IndexCorrupt or CalibrationMismatch.
     """
     encoder = MiniLM()
-    defender, roles = Guard(encoder), open_roles(settings.llm)
+    defender, roles = Guard(), open_roles(settings.llm)
     data = current_index(settings, encoder, defender, roles.auditor)
     return engines_on(data or ingest(settings, progress=progress).data, encoder, defender, roles)
 

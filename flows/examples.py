@@ -13,7 +13,6 @@ from pickysteve.errors import SkillFormatError
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.catalogue import Catalogue
 from pickysteve.registry.models import Example, Verdict
-from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.gate import judge_note
 
@@ -71,7 +70,7 @@ def add_example(
 ) -> Verdict:
     """Keep a request as an example of the skill, when the gate allows it; the index follows at ingest."""
     text = " ".join(text.split())
-    verdict = judge_note(text, defender or Guard(MiniLM()), settings.gate)
+    verdict = judge_note(text, defender or Guard(), settings.gate)
     if verdict.allowed:
         overlay = read_overlay(settings.registry)
         example = Example(skill_id=skill_id, text=text, origin=origin)

@@ -23,6 +23,7 @@ __all__ = [
     "redteam_requests",
     "repository_root",
     "shared_data",
+    "written_requests",
 ]
 
 SHINGLE_WORDS = 3
@@ -99,6 +100,7 @@ def _grouped(samples: Sequence[Sample]) -> Iterator[Sample]:
 def near_duplicates(texts: Iterable[str]) -> dict[str, str]:
     """Each text with the first text of its cluster, by single linkage over word shingles."""
     shingles = {text: _shingles(text) for text in texts}
+    order = {text: at for at, text in enumerate(shingles)}
     holders: dict[str, list[str]] = {}
     leaders: dict[str, str] = {}
     for text, mine in shingles.items():
@@ -106,7 +108,8 @@ def near_duplicates(texts: Iterable[str]) -> dict[str, str]:
         for other in {holder for shingle in mine for holder in holders.get(shingle, ())}:
             theirs = shingles[other]
             if len(mine & theirs) >= NEAR * len(mine | theirs):
-                old, new = leaders[text], leaders[other]
+                # The earlier leader stays, so that the halves are the same in every run.
+                new, old = sorted((leaders[text], leaders[other]), key=order.__getitem__)
                 leaders.update({t: new for t, leader in leaders.items() if leader == old})
         for shingle in mine:
             holders.setdefault(shingle, []).append(text)
@@ -142,10 +145,24 @@ def hard_ordinary(root: Path) -> tuple[Sample, ...]:
     return tuple(Sample(line, False, "own-hard", "hard", "request") for line in lines if line)
 
 
-def redteam_requests(root: Path) -> tuple[Sample, ...]:
-    """The development half of our red team's requests: the odd lines. The even ones only measure."""
+def written_requests(root: Path) -> tuple[Sample, ...]:
+    """Attacks and ordinary requests that we wrote to fit on, in English and thirty other languages."""
+    lines = [
+        line
+        for name in ("english.jsonl", "multilingual.jsonl")
+        for line in (root / "datasets" / "gate" / name).read_text(encoding="utf-8").splitlines()
+    ]
+    rows = [json.loads(line) for line in lines]
+    return tuple(
+        Sample(row["text"], row["label"] == "attack", "own-written", row["language"], "request")
+        for row in rows
+    )
+
+
+def redteam_requests(root: Path, *, fitting: bool = True) -> tuple[Sample, ...]:
+    """A half of our red team's requests: the odd lines are for development, the even ones only measure."""
     lines = (root / "datasets" / "redteam" / "requests.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines[::2]]
+    rows = [json.loads(line) for line in lines[0 if fitting else 1 :: 2]]
     return tuple(
         Sample(row["text"], row["label"] == "attack", "redteam", row["family"], "request") for row in rows
     )

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from pickysteve.errors import SuiteInvalid
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.audit import DocumentAuditor
-from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_request
@@ -50,7 +49,7 @@ class GateJudge:
 
 def gate_judge(config: GateConfig, llm: LlmConfig) -> GateJudge:
     """A judge with the models of the settings; nothing loads before the first text."""
-    return GateJudge(Guard(MiniLM()), config, open_roles(llm))
+    return GateJudge(Guard(), config, open_roles(llm))
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:

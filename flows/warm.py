@@ -70,7 +70,7 @@ def warm(settings: Settings, progress: Progress = quiet) -> Warmed:
     policy "abort" while there is one, and whatever opening the index raises.
     """
     encoder = MiniLM()
-    defender, roles = Guard(encoder), open_roles(settings.llm)
+    defender, roles = Guard(), open_roles(settings.llm)
     aborts = settings.gate.policy == "abort"
     data = current_index(settings, encoder, defender, roles.auditor)
     scanner = Scanner(verdict_folder(settings), defender, settings.gate, auditor=roles.auditor)

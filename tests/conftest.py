@@ -48,10 +48,10 @@ def encoder(own_home: Path):
 
 
 @pytest.fixture(scope="session")
-def defender(encoder):
+def defender(own_home: Path):
     from pickysteve.tasks.engines.guard import Guard
 
-    return Guard(encoder)
+    return Guard()
 
 
 @pytest.fixture(scope="session")

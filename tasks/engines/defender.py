@@ -6,18 +6,21 @@ needs minutes for a page of newlines. So the text is prepared and cut into windo
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pickysteve.errors import GateUnavailable
+from pickysteve.tasks.engines.classifier import Classifier, empty_state
 
 __all__ = [
     "BLOCK_THRESHOLD",
@@ -33,7 +36,7 @@ __all__ = [
 ]
 
 VERSION = "0.9.4"
-RULES = "2"
+RULES = "3"
 BLOCK_THRESHOLD = 0.52
 PINNED = {
     "model_quantized.onnx": "3d4a1ba798c395c140202992c50e6c8de02fb1b9bd5aba6540848705b9c1e92c",
@@ -42,11 +45,10 @@ PINNED = {
 }
 REMEDY = f'run "pip install --force-reinstall stackone-defender=={VERSION}"'
 
-# 118 tokens and the two of the model fill a row of 128; longer windows pad to 256 and cost twice as much.
 WINDOW_TOKENS = 118
 WINDOW_CHARACTERS = 1_200
 SEGMENT_CHARACTERS = 50_000
-MIN_TEXT = 10
+WINDOW_MEMO = 2_048
 # Beyond 100 characters the tokenizer reads a word as one unknown. Pieces of 32 keep base64 in step.
 WORD_CHARACTERS = 100
 PIECE_CHARACTERS = 32
@@ -82,6 +84,8 @@ class Passage:
     """The classifier's second head, in [0, 1]."""
     hits: tuple[Hit, ...] = ()
     tier1_high: bool = False
+    state: NDArray[np.float32] = field(default_factory=empty_state, compare=False, repr=False)
+    """What the classifier's heads read: a unit vector, or zeros for a window that it did not read."""
 
 
 @dataclass(frozen=True)
@@ -197,13 +201,13 @@ class Defender:
         return self.scan_prepared((prepared,))[0]
 
     def scan_prepared(self, texts: Sequence[str]) -> list[Scan]:
-        """Scan texts that `prepare` gave, all windows in one batch; each is covered, or refused."""
+        """Scan texts that `prepare` gave, each distinct window once; each is covered, or refused."""
         tiers = self._tiers
         # The only place where a failure of the scanner is caught; it becomes a refusal.
         try:
             windows = [tuple(dict.fromkeys(tiers.windows(text))) for text in texts]
             every = tuple(dict.fromkeys(window for each in windows for window in each))
-            passages = dict(zip(every, tiers.judge(every), strict=True))
+            passages = {window: tiers.judge(window) for window in every}
         except _faults() as fault:
             return [refusal(f"the scanner failed with {type(fault).__name__}")] * len(texts)
         return [_combine(passages[window] for window in each) for each in windows]
@@ -219,7 +223,7 @@ def unreadable(text: str, max_characters: int) -> str:
 
 
 class _UncoveredError(ValueError):
-    """The classifier skipped a window that is long enough to be read."""
+    """The patterns skipped a part of a window."""
 
 
 class _Tiers:
@@ -229,18 +233,16 @@ class _Tiers:
         from stackone_defender.classifiers.pattern_detector import PatternDetector
         from stackone_defender.classifiers.tier2_classifier import Tier2Classifier
         from stackone_defender.core.tool_result_sanitizer import ToolResultSanitizer
-        from tokenizers import Tokenizer
 
         self.patterns = PatternDetector()
         self.tier1 = ToolResultSanitizer()
-        self.tier2 = Tier2Classifier()
-        threshold = self.tier2.get_config()["high_risk_threshold"]
+        config = Tier2Classifier().get_config()
+        threshold = config["high_risk_threshold"]
         if threshold != BLOCK_THRESHOLD:
             raise GateUnavailable(f"The scanner blocks at {threshold}, not {BLOCK_THRESHOLD}: {REMEDY}.")
-        self.tier2.warmup()
-        self.tokenizer = Tokenizer.from_file(str(model_path / "tokenizer.json"))
-        self.tokenizer.no_truncation()
-        self.tokenizer.no_padding()
+        self.classifier = Classifier(model_path, config["temperature_t"])
+        # What is said of a window depends on nothing else, and documents share many.
+        self.judge = lru_cache(maxsize=WINDOW_MEMO)(self._judge)
 
     def windows(self, text: str) -> Iterator[str]:
         """Overlapping windows, each short enough to be read whole by the model."""
@@ -248,42 +250,20 @@ class _Tiers:
         starts = range(0, len(text), SEGMENT_CHARACTERS)
         cuts = (text[max(start - WINDOW_CHARACTERS, 0) : start + SEGMENT_CHARACTERS] for start in starts)
         segments = list(dict.fromkeys(cuts))
-        encoded = self.tokenizer.encode_batch(segments, add_special_tokens=False)
+        encoded = self.classifier.tokenizer.encode_batch(segments, add_special_tokens=False)
         for segment, tokens in zip(segments, encoded, strict=True):
             bounds = window_bounds(tokens.offsets, len(segment))
             yield from (segment[begin:end] for begin, end in bounds)
 
-    def judge(self, windows: tuple[str, ...]) -> list[Passage]:
-        """A passage for each window, suspect or not, in order."""
-        scores = self.scores(windows)
-        return [self.passage(window, *pair) for window, pair in zip(windows, scores, strict=True)]
-
-    def scores(self, windows: tuple[str, ...]) -> list[tuple[float, float]]:
-        """Both heads' scores per window; 0 for one that is too short to be classified."""
-        chunks = [self.chunk(window) for window in windows]
-        scored = iter(self.tier2.classify_chunks_batch_pair([chunk for chunk in chunks if chunk]))
-        pairs = [next(scored) if chunk else (0.0, 0.0) for chunk in chunks]
-        # A text that the scanner takes for noise has no second score.
-        scores = [(float(main), float(0.0 if aux is None else aux)) for main, aux in pairs]
-        if not all(math.isfinite(score) for pair in scores for score in pair):
-            raise _UncoveredError("a score is not finite")
-        return scores
-
-    def chunk(self, window: str) -> str:
-        """The window as the classifier normalises it, or "" when it is too short for it."""
-        prepared = self.tier2.prepare_chunks(window)
-        chunks: list[str] = prepared["chunks"]
-        if len(window) >= MIN_TEXT and len(chunks) != 1:
-            raise _UncoveredError("the classifier skipped a window")
-        return chunks[0] if chunks else ""
-
-    def passage(self, window: str, score: float, aux: float) -> Passage:
-        """Apply the pattern tier to a scored window."""
+    def _judge(self, window: str) -> Passage:
+        """What both tiers say of a window, suspect or not."""
+        outcome = self.classifier.read(window)
         found = self.tier1.sanitize(window, tool_name="text").metadata
         if found.analysis_truncated:
             raise _UncoveredError("the patterns did not read a whole window")
         high = found.overall_risk_level in ("high", "critical")
-        return Passage(window, score, aux, self.hits(window) if high else (), high)
+        hits = self.hits(window) if high else ()
+        return Passage(window, outcome.main, outcome.aux, hits, high, outcome.state)
 
     def hits(self, window: str) -> tuple[Hit, ...]:
         """High-severity matches; one that shows only after the scanner's folding stands alone."""

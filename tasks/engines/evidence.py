@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.tasks.engines.defender import Defender, Passage, Scan
-from pickysteve.tasks.engines.lexicon import RULES, lexicon_hits
+from pickysteve.tasks.engines.lexicon import ENGLISH, RULES, read_words
 from pickysteve.tasks.engines.views import Reading, Views
 
 __all__ = ["EVIDENCE_VERSION", "FEATURES", "Window", "features_of", "windows_of"]
 
-EVIDENCE_VERSION = "1"
+EVIDENCE_VERSION = "2"
 SCORE_FLOOR = 1e-4
 VIEWS = ("hidden", "spaced", "folded", "decoded", "joined", "deciphered", "reordered")
 SHELL = re.compile(
@@ -35,90 +35,8 @@ ORDER = re.compile(
     r"(?:ignore|forget|disregard|override|pretend|reveal|repeat|print|stop|say|output)\b",
     re.IGNORECASE,
 )
-LETTER = re.compile(r"[^\W\d_]")
-ENGLISH = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "all",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "can",
-        "do",
-        "does",
-        "for",
-        "from",
-        "get",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "its",
-        "just",
-        "me",
-        "my",
-        "need",
-        "no",
-        "not",
-        "of",
-        "on",
-        "only",
-        "or",
-        "our",
-        "out",
-        "should",
-        "so",
-        "some",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "they",
-        "this",
-        "to",
-        "up",
-        "use",
-        "want",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "why",
-        "will",
-        "with",
-        "without",
-        "would",
-        "you",
-        "your",
-        "write",
-        "make",
-        "create",
-        "help",
-        "give",
-        "explain",
-    ]
-)
+WORD = re.compile(r"[^\W\d_]+")
+ADDRESS = re.compile(r"\S*[/\\@~=|]\S*|\s-\S*|\b(?:curl|wget|bash|sh|sudo)\b")
 FEATURES = (
     "scanner",
     "scanner_foreign",
@@ -127,8 +45,11 @@ FEATURES = (
     "tier1",
     "foreign_script",
     "foreign_words",
+    "foreign",
     *(f"lexicon.{rule}" for rule in RULES),
     "lexicon.count",
+    *(f"foreign.{rule}" for rule in RULES),
+    "foreign.count",
     *(f"view.{view}" for view in VIEWS),
     "shell",
     "role_tag",
@@ -144,6 +65,10 @@ class Window:
     kind: str
     passage: Passage
     rules: tuple[str, ...]
+    foreign_rules: tuple[str, ...] = ()
+    """Those of the rules that words of another language than English met."""
+    foreign_words: float = 0.0
+    """Share of the small words that are not English, in [0, 1]."""
 
 
 def windows_of(views: Views, defender: Defender) -> tuple[Scan, tuple[Window, ...]]:
@@ -160,14 +85,18 @@ def windows_of(views: Views, defender: Defender) -> tuple[Scan, tuple[Window, ..
 
 
 def _window(reading: Reading, passage: Passage) -> Window:
-    rules = tuple(hit.rule for hit in lexicon_hits(passage.text))
-    return Window(reading.kind, passage, rules)
+    read = read_words(passage.text)
+    rules, foreign = (
+        tuple(hit.rule for hit in read.hits if every or hit.language != ENGLISH) for every in (True, False)
+    )
+    return Window(reading.kind, passage, rules, foreign, read.foreign)
 
 
 def features_of(window: Window) -> NDArray[np.float64]:
     """One number a name in FEATURES: log-odds of the scanner, shares, and flags."""
     text = window.passage.text
-    script, words = _foreign(text)
+    script, accented = _foreign_script(text)
+    words = max(window.foreign_words, accented)
     foreign = max(script, words)
     main, aux = _log_odds(window.passage.score), _log_odds(window.passage.aux)
     steps = window.kind.split(">")
@@ -180,8 +109,11 @@ def features_of(window: Window) -> NDArray[np.float64]:
             float(window.passage.tier1_high),
             script,
             words,
+            foreign,
             *(float(rule in window.rules) for rule in RULES),
             min(len(window.rules), 5),
+            *(float(rule in window.foreign_rules) for rule in RULES),
+            min(len(window.foreign_rules), 5),
             *(float(view in steps) for view in VIEWS),
             *(float(bool(pattern.search(text))) for pattern in (SHELL, ROLE, DAN, ORDER)),
         ]
@@ -193,10 +125,12 @@ def _log_odds(score: float) -> float:
     return math.log(bounded / (1 - bounded))
 
 
-def _foreign(text: str) -> tuple[float, float]:
-    """Share of letters outside ASCII, and how far the words are from English ones, both in [0, 1]."""
-    letters = LETTER.findall(text)
-    script = sum(not letter.isascii() for letter in letters) / max(len(letters), 1)
-    words = text.lower().split()
-    english = sum(word.strip(".,:;!?\"'()") in ENGLISH for word in words) / max(len(words), 1)
-    return script, max(0.0, 1 - english / 0.2) if len(words) >= 4 else 0.0
+def _foreign_script(text: str) -> tuple[float, float]:
+    """Share of the letters that are not ASCII, and thrice the share of such words, both at most 1.
+
+    Paths, addresses and commands are written alike in every language and count for none.
+    """
+    words = WORD.findall(ADDRESS.sub(" ", text))
+    foreign = [word for word in words if not word.isascii()]
+    letters, others = len("".join(words)), sum(not letter.isascii() for word in foreign for letter in word)
+    return others / max(letters, 1), min(1.0, 3 * len(foreign) / max(len(words), 1))

@@ -1,4 +1,4 @@
-"""Guard: the handle that judges texts with. It owns the scanner, the encoder and the fitted heads."""
+"""Guard: the handle that judges texts with. It owns the scanner and the fitted heads."""
 
 from __future__ import annotations
 
@@ -13,18 +13,28 @@ from numpy.typing import NDArray
 
 from pickysteve.calibration.logistic import GateHeads, Head, read_gate_heads
 from pickysteve.errors import CalibrationMismatch
-from pickysteve.tasks.engines.defender import Defender, Scan, prepare
-from pickysteve.tasks.engines.embedder import Embedder
+from pickysteve.tasks.engines.defender import Defender, Scan
 from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES, Window, features_of, windows_of
 from pickysteve.tasks.engines.views import Reading, Views, read_views
 
-__all__ = ["Guard", "RequestReading", "ScoredWindow", "head_scores", "read_evidence", "request_matrix"]
+__all__ = [
+    "Guard",
+    "RequestReading",
+    "ScoredWindow",
+    "head_scores",
+    "passages_of",
+    "read_closer",
+    "read_evidence",
+    "request_matrix",
+]
 
-GRAY = 0.05
-"""A short text that scores this much is read again from each of its sentences on."""
-EDGE_CHARACTERS = 600
-EDGES = 3
-SENTENCE_START = re.compile(r"(?<=[.!?;:])\s+(?=\S)|\n+(?=\S)")
+GRAY = 0.15
+"""A window that scores this much is read again, passage by passage."""
+CLOSER_WINDOWS = 2
+PASSAGE_CHARACTERS = 24, 160
+"""A passage is at least and about at most this long."""
+SENTENCE_START = re.compile(r"(?<=[.!?;:。！？؟।])\s*(?=\S)|\n+(?=\S)")
+WORD_START = re.compile(r"(?<=\s)(?=\S)")
 
 
 @dataclass(frozen=True)
@@ -53,26 +63,23 @@ class RequestReading:
 class Guard:
     """Reads requests as the fitted head sees them. Making one is cheap; models load at the first use."""
 
-    def __init__(self, encoder: Embedder, heads: GateHeads | None = None) -> None:
+    def __init__(self, heads: GateHeads | None = None) -> None:
         self.defender = Defender()
-        self.encoder = encoder
         self._given = heads
 
     @cached_property
     def heads(self) -> GateHeads:
         """The fitted heads; raises CalibrationMismatch when they were fitted for other models."""
         heads = self._given or read_gate_heads()
-        found = (self.encoder.fingerprint, self.defender.fingerprint, EVIDENCE_VERSION)
-        if (heads.encoder, heads.scanner, heads.evidence) != found:
+        if (heads.scanner, heads.evidence) != (self.defender.fingerprint, EVIDENCE_VERSION):
             raise CalibrationMismatch(
-                "gate.json was fitted for another encoder, scanner or evidence: "
-                'run "pickysteve gate calibrate".'
+                'gate.json was fitted for another scanner or evidence: run "pickysteve gate calibrate".'
             )
         return heads
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes whenever a score could: scanner, encoder, readings, lexicon and heads."""
+        """Changes whenever a score could: scanner, readings, lexicon and heads."""
         return sha256(f"{self.defender.fingerprint} {self.heads.digest}".encode()).hexdigest()
 
     def read_request(self, text: str) -> RequestReading:
@@ -81,12 +88,13 @@ class Guard:
         if not scan.covered:
             return RequestReading((), covered=False, reason=scan.reason)
         scored = self._scored(windows)
-        if GRAY <= scored[0].score < self.heads.request.block:
-            scored = self._scored([*windows, *_window_edges(windows, self.defender)])
+        gray = [s.window for s in scored if GRAY <= s.score < self.heads.request.block][:CLOSER_WINDOWS]
+        if gray and scored[0].score < self.heads.request.block:
+            scored = self._scored([*windows, *read_closer(gray, self.defender)])
         return RequestReading(scored, covered=True)
 
     def _scored(self, windows: Sequence[Window]) -> tuple[ScoredWindow, ...]:
-        scores = head_scores(self.heads.request, request_matrix(windows, self.encoder))
+        scores = head_scores(self.heads.request, request_matrix(windows))
         ranked = [ScoredWindow(float(s), window) for s, window in zip(scores, windows, strict=True)]
         return tuple(sorted(ranked, key=lambda scored: -scored.score))
 
@@ -97,26 +105,19 @@ def head_scores(head: Head, features: NDArray[np.float64]) -> NDArray[np.float64
     return np.asarray(1 / (1 + np.exp(-np.clip(utilities, -500, 500))))
 
 
-def request_matrix(windows: Sequence[Window], encoder: Embedder) -> NDArray[np.float64]:
-    """Features and embedding of each window; the encoder knows little of scripts other than Latin."""
+def request_matrix(windows: Sequence[Window]) -> NDArray[np.float64]:
+    """Features and state of each window; the classifier knows little of scripts other than Latin."""
     features = np.stack([features_of(window) for window in windows])
     latin = 1 - features[:, [FEATURES.index("foreign_script")]]
-    return np.hstack([features, encoder.encode([window.passage.text for window in windows]) * latin])
+    return np.hstack([features, np.stack([window.passage.state for window in windows]) * latin])
 
 
 def read_evidence(text: str, defender: Defender) -> tuple[Scan, tuple[Window, ...]]:
-    """All windows of a request; a text of several windows is also read from its edges.
-
-    A payload at the end of a long text is thus seen without what stands before it.
-    """
+    """All windows of all readings of a request."""
     views = read_views(text)
     scan, windows = windows_of(views, defender)
     if not views.complete:
         return Scan(scan.score, scan.tier1_high, (), False, "the text has more readings than may be read"), ()
-    if scan.covered and len(scan.passages) > 1:
-        edges = tuple(Reading("raw", edge) for edge in _edges(prepare(text)))
-        scan_of_edges, more = windows_of(Views(edges), defender) if edges else (scan, ())
-        return scan_of_edges, _distinct(windows + more)
     return scan, _distinct(windows)
 
 
@@ -124,15 +125,29 @@ def _distinct(windows: Sequence[Window]) -> tuple[Window, ...]:
     return tuple({(window.kind, window.passage.text): window for window in windows}.values())
 
 
-def _window_edges(windows: Sequence[Window], defender: Defender) -> tuple[Window, ...]:
-    edges = [Reading(window.kind, edge) for window in windows[:1] for edge in _edges(window.passage.text)]
-    return windows_of(Views(tuple(edges)), defender)[1] if edges else ()
+def read_closer(windows: Sequence[Window], defender: Defender) -> tuple[Window, ...]:
+    """The passages of windows, each alone: an ordinary text around an attack no longer softens it."""
+    readings = [Reading(w.kind, passage) for w in windows for passage in passages_of(w.passage.text)]
+    return _distinct(windows_of(Views(tuple(readings)), defender)[1]) if readings else ()
 
 
-def _edges(text: str) -> Iterator[str]:
-    """The last sentences from each sentence on, and the first ones up to each."""
-    starts = [match.end() for match in SENTENCE_START.finditer(text)]
-    last = [at for at in starts if at >= len(text) - EDGE_CHARACTERS][-EDGES:]
-    first = [at for at in starts if at <= EDGE_CHARACTERS][:EDGES]
-    yield from (text[at:] for at in last)
-    yield from (text[:at].rstrip() for at in first)
+def passages_of(text: str) -> Iterator[str]:
+    """Every sentence, and every two and three neighbours; never the whole."""
+    cuts = [*_cuts(text), len(text)]
+    pairs = [(begin, end) for size in (1, 2, 3) for begin, end in zip(cuts, cuts[size:], strict=False)]
+    passages = (text[begin:end].strip() for begin, end in pairs if end - begin < len(text))
+    yield from dict.fromkeys(passage for passage in passages if passage)
+
+
+def _cuts(text: str) -> Iterator[int]:
+    """Where passages begin: at sentences, or at words where sentences are long."""
+    shortest, longest = PASSAGE_CHARACTERS
+    words = [match.end() for match in WORD_START.finditer(text)]
+    sentences = [match.end() for match in SENTENCE_START.finditer(text)]
+    yield (last := 0)
+    for at in (*sentences, len(text)):
+        for word in words:
+            if last + longest <= word <= at - shortest:
+                yield (last := word)
+        if last + shortest <= at <= len(text) - shortest:
+            yield (last := at)

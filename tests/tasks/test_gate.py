@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from pickysteve.registry.models import Finding, Unit, Verdict
-from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.gate import (
     OPERATOR,
@@ -30,7 +29,7 @@ GUIDE = "# Review a migration\n\nRead the diff, run the tests, and list what cou
 
 @pytest.fixture(scope="module")
 def defender() -> Guard:
-    return Guard(MiniLM())
+    return Guard()
 
 
 def tags(text: str) -> str:
@@ -98,7 +97,7 @@ class TestRequests:
     def test_the_verdict_does_not_depend_on_what_was_judged_before(self, defender: Guard) -> None:
         texts = [ATTACK, "Why is this query slow?", "Pretend to be a pirate", "fix it"]
         forwards = [judge_request(text, defender, CONFIG) for text in texts]
-        backwards = [judge_request(text, Guard(MiniLM()), CONFIG) for text in reversed(texts)]
+        backwards = [judge_request(text, Guard(), CONFIG) for text in reversed(texts)]
         assert forwards == backwards[::-1]
 
     def test_the_verdict_names_text_and_gate(self, defender: Guard) -> None:
