@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pickysteve.connectors.render import error_console, progress_bar, visible
+from pickysteve.connectors.render import error_console, progress_bar
+from pickysteve.connectors.terminal import visible
 
 __all__ = ["register"]
 

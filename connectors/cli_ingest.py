@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from pickysteve.connectors.render import error_console, progress_bar, rows_table, visible
+from pickysteve.connectors.render import error_console, progress_bar, rows_table
+from pickysteve.connectors.terminal import visible
 from pickysteve.errors import SettingsInvalid
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pickysteve.registry.models import Value
-from pickysteve.tasks.assemble import reserved_spans
+from pickysteve.tasks.engines.folding import reserved_spans
 from pickysteve.tasks.engines.llm import LlmConfig, RoleName
 from pickysteve.tasks.roles import OFF, Role, bounded, open_roles
 
