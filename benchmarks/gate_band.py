@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from pickysteve.flows.calibrate_gate import out_of_fold_requests
-from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.guard import Guard
 
 TOPS = (0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 1.0)
@@ -23,9 +22,8 @@ TOPS = (0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 1.0)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path)
-    encoder = MiniLM()
     threshold = Guard().heads.request.block
-    scores, attacks = out_of_fold_requests(encoder, parser.parse_args().shared)
+    scores, attacks = out_of_fold_requests(parser.parse_args().shared)
     over = scores >= threshold
     print(f"ordinary {np.sum(~attacks)}, over the threshold of {threshold}: {np.sum(over & ~attacks)}")
     print(f"attacks  {np.sum(attacks)}, over the threshold of {threshold}: {np.sum(over & attacks)}")

@@ -107,15 +107,7 @@ def calibrate_gate(shared: Path | None = None, progress: Progress = lambda _: No
     outside = [sample for sample in outside_corpora(folder) if sample.fitting]
     documents = [sample for sample in real_documents(folder) if sample.fitting]
     documents += own_documents(root, "registry", "fit")
-    ours, held = (
-        (
-            *own_requests(root, "registry", "fit"),
-            *hard_ordinary(root),
-            *written_requests(root),
-            *redteam_requests(root),
-        ),
-        own_requests(root, "calibrate"),
-    )
+    ours, held = _own_material(root), own_requests(root, "calibrate")
     progress("reading requests")
     requests = (*(sample for sample in outside if _is_request(sample)), *ours)
     rows = [_row(sample, defender) for sample in requests]
@@ -140,18 +132,27 @@ def calibrate_gate(shared: Path | None = None, progress: Progress = lambda _: No
     )
 
 
-def out_of_fold_requests(encoder: Embedder, shared: Path | None = None) -> tuple[Floats, Floats]:
+def out_of_fold_requests(shared: Path | None = None) -> tuple[Floats, Floats]:
     """Scores of the requests of the fitting half, each by a head fitted without its fold; which are attacks.
 
     Both are (n,): floats in [0, 1] and booleans.
     """
     root, defender = repository_root(), Defender()
     outside = [s for s in outside_corpora(shared_data(shared)) if s.fitting and _is_request(s)]
-    ours = (*own_requests(root, "registry", "fit"), *hard_ordinary(root), *redteam_requests(root))
-    rows = [_row(sample, defender, encoder) for sample in (*outside, *ours)]
+    rows = [_row(sample, defender) for sample in (*outside, *_own_material(root))]
     heads = [_fit([row for row in rows if row.fold != fold]) for fold in range(FOLDS)]
-    utilities = np.array([_utility(row, *heads[row.fold]) for row in rows])
+    utilities = np.array([row.utility(*heads[row.fold]) for row in rows])
     return 1 / (1 + np.exp(-utilities)), np.array([row.sample.attack for row in rows])
+
+
+def _own_material(root: Path) -> tuple[Sample, ...]:
+    """What we wrote to fit requests on."""
+    return (
+        *own_requests(root, "registry", "fit"),
+        *hard_ordinary(root),
+        *written_requests(root),
+        *redteam_requests(root),
+    )
 
 
 def write_gate(heads: GateHeads, path: Path = GATE) -> None:
