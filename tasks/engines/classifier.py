@@ -101,7 +101,7 @@ def _normalised(window: str) -> str:
     return DECORATION.sub(r"\1\1\1", strip_boundary_patterns(normalize_unicode(window)))
 
 
-def _is_noise(tokens: Sequence[int], unknown: int) -> bool:
+def _is_noise(tokens: Sequence[int], unknown: int | None) -> bool:
     """Few distinct tokens, one of them most of the text, and that one not an unknown word."""
     counts = Counter(tokens)
     if len(tokens) < LEAST_TOKENS or len(counts) > MOST_DISTINCT:
