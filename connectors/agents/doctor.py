@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pickysteve.connectors.agents.data import conflicts, lookup
-from pickysteve.connectors.agents.edit import state_of
 from pickysteve.connectors.agents.install import Place, read_place
 from pickysteve.connectors.agents.server import ServerCommand, filled, started_by
 from pickysteve.errors import AgentConfigInvalid
@@ -33,28 +32,29 @@ class Finding:
 def is_connected(place: Place, server: ServerCommand) -> bool:
     """Whether an entry of ours is in the file, up to date or not; False for a file that cannot be read."""
     try:
-        _, data = read_place(place)
+        return read_place(place, server).state != "absent"
     except AgentConfigInvalid:
         return False
-    return data is not None and state_of(data, filled(place.target, server)) != "absent"
 
 
 def examine(place: Place, server: ServerCommand, *, start: bool = False) -> Finding:
     """Check one file; with `start` also start what it names and call a tool."""
     try:
-        _, data = read_place(place)
+        _, data, state = read_place(place, server)
     except AgentConfigInvalid as error:
         return Finding(place, None, (str(error),))
-    entries = filled(place.target, server)
     again = f'run "pickysteve connect --agent {place.agent.id}".'
-    if data is None or state_of(data, entries) == "absent":
+    if state == "absent":
         return Finding(place, None, (f"There is no entry: {again}",))
     named = started_by(place.target.entries[0].value, _entry(data, place))
     if named is None:
         return Finding(place, None, (f"The entry names no command: {again}",))
     problems = _command_problems(named, again)
-    if not problems and state_of(data, entries) == "other":
-        names = ", ".join(_differences(_entry(data, place), entries[0].value)) or "a bundle or grant"
+    if not problems and state == "other":
+        names = (
+            ", ".join(_differences(_entry(data, place), filled(place.target, server)[0].value))
+            or "a bundle or grant"
+        )
         problems = [f"The entry is not what we would write ({names}): {again}"]
     finding = Finding(place, named, tuple(problems), _remarks(named))
     return _probed(finding) if start and not _command_problems(named, again) else finding

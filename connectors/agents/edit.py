@@ -70,7 +70,10 @@ def connected(content: bytes, form: Format, entries: tuple[Entry, ...]) -> bytes
         if not same(_load(text, form), expected):
             raise EditRefused("the entry would not be read back as it was written")
     _confirm(text, form)
-    return mark + text.encode("utf-8")
+    try:
+        return mark + text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise EditRefused("the path of the command is not UTF-8") from error
 
 
 def disconnected(content: bytes, form: Format, entries: tuple[Entry, ...], original: Any = None) -> bytes:

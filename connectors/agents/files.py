@@ -33,11 +33,12 @@ def true_path(path: Path, inside: Path | None = None) -> Path:
 
     Raises AgentConfigInvalid for a link to nothing and for what is not a plain file.
     """
-    real = path.resolve()
-    if path.is_symlink() and not real.exists():
-        raise AgentConfigInvalid(f'"{path}" is a link to nothing: mend or delete the link.')
-    if real.exists() and not real.is_file():
-        raise AgentConfigInvalid(f'"{path}" is no file: move it away.')
+    with _told(path):
+        real = path.resolve()
+        if path.is_symlink() and not real.exists():
+            raise AgentConfigInvalid(f'"{path}" is a link to nothing: mend or delete the link.')
+        if real.exists() and not real.is_file():
+            raise AgentConfigInvalid(f'"{path}" is no file: move it away.')
     if inside is not None and not real.is_relative_to(inside.resolve()):
         raise AgentConfigInvalid(f'"{path}" leads out of this folder, to "{real}": edit that file instead.')
     return real

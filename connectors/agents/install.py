@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pickysteve.connectors.agents.data import EditRefused
 from pickysteve.connectors.agents.edit import State, connected, disconnected, read_config, state_of
@@ -24,7 +26,7 @@ from pickysteve.connectors.agents.server import ServerCommand, filled
 from pickysteve.connectors.agents.table import Agent, Target
 from pickysteve.errors import AgentConfigInvalid
 
-__all__ = ["Change", "Place", "Verb", "apply", "plan_connect", "plan_disconnect", "read_place"]
+__all__ = ["Change", "Place", "Reading", "Verb", "apply", "plan_connect", "plan_disconnect", "read_place"]
 
 Verb = Literal["connect", "update", "disconnect", "nothing"]
 
@@ -72,54 +74,63 @@ class Change:
         )
 
 
-def read_place(place: Place) -> tuple[bytes | None, Any]:
-    """Bytes and data of a file; raises AgentConfigInvalid when it cannot be read in its form."""
+class Reading(NamedTuple):
+    """Bytes and data of a file, None where there is no file, and whether our entries are in it."""
+
+    content: bytes | None
+    data: Any
+    state: State
+
+
+def read_place(place: Place, server: ServerCommand) -> Reading:
+    """Read a file; raises AgentConfigInvalid when it cannot be read in its form, or has no place for us."""
     content = read_file(place.real)
+    with _told(place):
+        data = None if content is None else read_config(content, place.target.format)
+        return Reading(content, data, state_of(data, filled(place.target, server)))
+
+
+@contextmanager
+def _told(place: Place) -> Iterator[None]:
     try:
-        return content, None if content is None else read_config(content, place.target.format)
-    except EditRefused as error:
-        raise _refused(place, error) from error
-
-
-def _refused(place: Place, error: EditRefused) -> AgentConfigInvalid:
-    form = place.target.format.partition("-")[0].upper()
-    return AgentConfigInvalid(
-        f'"{place.path}" was left as it is, because as {form} for {place.agent.title} {error}: mend the file,'
-        f" or add the entry by hand as docs/agents.md shows."
-    )
+        yield
+    except (EditRefused, RecursionError) as error:
+        form = place.target.format.partition("-")[0].upper()
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise AgentConfigInvalid(
+            f'"{place.path}" was left as it is, because as {form} for {place.agent.title} {why}:'
+            f" mend the file, or add the entry by hand as docs/agents.md shows."
+        ) from error
 
 
 def plan_connect(place: Place, server: ServerCommand) -> Change:
     """The change that connects an agent; none when it is connected already."""
-    entries = filled(place.target, server)
-    before, data = read_place(place)
-    try:
-        state: State = state_of(data, entries)
-        after = before if state == "same" else connected(before or b"", place.target.format, entries)
-    except EditRefused as error:
-        raise _refused(place, error) from error
+    before, _, state = read_place(place, server)
     verbs: dict[State, Verb] = {"same": "nothing", "absent": "connect", "other": "update"}
+    if state == "same":
+        return Change(place, verbs[state], before, before)
+    with _told(place):
+        after = connected(before or b"", place.target.format, filled(place.target, server))
     return Change(place, verbs[state], before, after)
 
 
 def plan_disconnect(place: Place, server: ServerCommand) -> Change:
     """The change that takes our entries out: the file as it was, or as it is now without them."""
-    before, data = read_place(place)
-    entries = filled(place.target, server)
-    record = recall(place.real)
-    if before is None or state_of(data, entries) == "absent":
+    before, _, state = read_place(place, server)
+    if before is None or state == "absent":
         return Change(place, "nothing", before, before)
+    record = recall(place.real)
     original = _original(place, record)
     if record is not None and record.original is not None and record.written == digest(before):
         if record.original == "":
             return Change(place, "disconnect", before, None)
         if original is not None:
             return Change(place, "disconnect", before, original)
-    try:
-        was = None if original is None else read_config(original, place.target.format) or {}
-        return Change(place, "disconnect", before, disconnected(before, place.target.format, entries, was))
-    except EditRefused as error:
-        raise _refused(place, error) from error
+    form = place.target.format
+    with _told(place):
+        was = None if original is None else read_config(original, form) or {}
+        after = disconnected(before, form, filled(place.target, server), was)
+    return Change(place, "disconnect", before, after)
 
 
 def _original(place: Place, record: Record | None) -> bytes | None:

@@ -183,8 +183,9 @@ def _start_of_removal(text: str, anchor: int, start: int, end: int) -> int:
     before = len(text[:start].rstrip(" \t"))
     if not _starts_line(text, start):
         return before
-    # behind a comment to the end of the line nothing may follow
-    closes = text[end:].lstrip(" \t").startswith("}") and "//" not in text[anchor:start]
+    # behind a comment to the end of the line before nothing may follow
+    line_before = max(anchor, text.rfind("\n", 0, max(before - 1, 0)) + 1)
+    closes = text[end:].lstrip(" \t").startswith("}") and "//" not in text[line_before:before]
     if not LINE_IS_OVER.match(text, end) and not closes:
         return start
     before -= text.startswith("\n", before - 1)

@@ -12,11 +12,7 @@ __all__ = ["agents_page"]
 
 EXAMPLE = ServerCommand("/absolute/path/to/pickysteve")
 SYSTEMS: dict[System, str] = {"linux": "Linux", "macos": "macOS", "windows": "Windows"}
-TRIED = {
-    "connects": "the agent starts it",
-    "read": "the agent lists it",
-    "": "documentation",
-}
+TRIED = {"starts": "the agent starts it", "": "documentation"}
 HEAD = """\
 # Agents
 
@@ -33,10 +29,12 @@ pickysteve connect --uninstall --all   # each file byte for byte as it was
 
 An edit adds one entry and leaves every other character of the file. A copy is kept beside the file
 (`FILE.pickysteve-YYYYmmddTHHMMSS.bak`). If the file changed since, an uninstall takes out the entry alone.
-The command is written as an absolute path, `CMD` below. "Tried" says what is behind a row: the agent itself
-started the server from our entry, or listed the entry (`scripts/try-agents`); or only its documentation.
+The command is written as an absolute path, `CMD` below. What is behind a row: the agent itself, installed
+from npm or PyPI, started the server from the entry for you (`scripts/try-agents`, on Linux), or only its
+documentation. A star stands where the agent's own command was run and wrote an entry of this form; it may
+set the rest of the file anew, and cannot give it back.
 
-| agent | file | form | entry | its own command | tried |
+| agent | file for you | file in a project | form | its own command | what is behind it |
 |---|---|---|---|---|---|
 """
 
@@ -48,30 +46,35 @@ def agents_page() -> str:
 
 
 def _rows(agent: Agent) -> Iterator[str]:
-    link = f"[{agent.title}](#{agent.id})"
-    if not agent.targets:
-        yield _row(link, "-", "-", "by hand, see below", _code(agent.own), TRIED[""])
-    for target in agent.targets:
-        name = f" ({target.name})" if target.name else ""
-        path = _code(_shown(target.path_templates("linux")[0], "linux"))
-        tried = TRIED[_tried(agent, target)]
-        yield _row(link + name, path, target.format, _code(_route(target)), _code(agent.own), tried)
+    """A row for each of an agent's programs; most have one."""
+    names = dict.fromkeys(target.name for target in agent.targets) or {"": None}
+    for name in names:
+        mine, shared = (
+            next((target for target in agent.of_scope(scope) if target.name == name), None)
+            for scope in ("user", "project")
+        )
+        target = mine or shared
+        cells = (
+            f"[{agent.title}](#{agent.id})" + (f" ({name})" if name else ""),
+            _first_path(mine) if agent.targets else "by hand, see below",
+            _first_path(shared),
+            target.format if target else "-",
+            "-" if name else _own(agent),
+            TRIED["" if name else agent.tried],
+        )
+        yield f"| {' | '.join(cells)} |\n"
 
 
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |\n"
+def _first_path(target: Target | None) -> str:
+    return _code(_shown(target.path_templates("linux")[0], "linux")) if target else "-"
 
 
-def _tried(agent: Agent, target: Target) -> str:
-    return agent.tried if target.scope == "user" and not target.name else ""
+def _own(agent: Agent) -> str:
+    return _code(agent.own) + "*" * agent.own_tried
 
 
 def _code(text: str) -> str:
     return f"`{text}`" if text else "-"
-
-
-def _route(target: Target) -> str:
-    return ".".join(target.entries[0].route)
 
 
 def _shown(template: str, system: System) -> str:
@@ -84,36 +87,40 @@ def _section(agent: Agent) -> str:
     if agent.steps:
         lines += ["It has no file that could be edited for you:", ""]
         lines += [f"{number}. {step}" for number, step in enumerate(agent.steps, 1)] + [""]
-    for target in agent.targets:
-        lines += [*_file_lines(target), *_snippet(target)]
+    for snippet, places in _by_snippet(agent).items():
+        lines += [*places, "", snippet, ""]
     if agent.check:
         lines += [f"To look at it from there: `{agent.check}`.", ""]
     return "\n".join(lines)
 
 
-def _file_lines(target: Target) -> list[str]:
-    where = "In a project" if target.scope == "project" else "For you"
-    title = f"{where}, in {target.name}" if target.name else where
+def _by_snippet(agent: Agent) -> dict[str, list[str]]:
+    """The places of each snippet: a project's file mostly takes the same one."""
+    found: dict[str, list[str]] = {}
+    for target in agent.targets:
+        found.setdefault(_snippet(target), []).append(_file_line(target))
+    return found
+
+
+def _file_line(target: Target) -> str:
+    where = "in a project" if target.scope == "project" else "for you"
+    title = f"{where}, {target.name}" if target.name else where
     by_system = {name: _paths(target, system) for system, name in SYSTEMS.items()}
     if len(set(by_system.values())) == 1:
         places = by_system["Linux"]
     else:
-        places = "; ".join(f"{name}: {path}" for name, path in by_system.items())
-    named = (
-        f"; instead, where set: {' or '.join(f'`{one}`' for one in target.overrides)}"
-        if target.overrides
-        else ""
-    )
-    return [f"{title}: {places}{named}", ""]
+        places = "; ".join(f"{name} {path}" for name, path in by_system.items())
+    instead = " or ".join(map(_code, target.overrides))
+    return f"- {title}: {places}" + (f"; instead, where set, {instead}" if instead else "")
 
 
 def _paths(target: Target, system: System) -> str:
-    return " or ".join(f"`{_shown(template, system)}`" for template in target.path_templates(system))
+    return " or ".join(_code(_shown(template, system)) for template in target.path_templates(system))
 
 
-def _snippet(target: Target) -> list[str]:
+def _snippet(target: Target) -> str:
     entries = filled(target, EXAMPLE)
     start = b"[agents.assistant]\n" if any(entry.kind == "member" for entry in entries) else b""
-    text = connected(start, target.format, entries).decode()
+    text = connected(start, target.format, entries).decode().rstrip("\n")
     language = "json" if target.format == "json-comments" else target.format
-    return [f"```{language}", *text.rstrip("\n").split("\n"), "```", ""]
+    return f"```{language}\n{text}\n```"

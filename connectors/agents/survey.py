@@ -26,7 +26,11 @@ class Seen:
 
 
 def _exists(path: PurePath) -> bool:
-    return Path(path.as_posix()).exists()
+    try:
+        return Path(path.as_posix()).exists()
+    except OSError:
+        # what we may not look at is not ours to edit
+        return False
 
 
 def survey(machine: Machine, scope: Scope, folder: Path, server: ServerCommand) -> tuple[Seen, ...]:

@@ -62,8 +62,9 @@ class Agent(_Row):
     id: str
     title: str
     targets: tuple[Target, ...] = ()
-    tried: Literal["", "read", "connects"] = ""
+    tried: Literal["", "starts"] = ""
     own: str = ""
+    own_tried: bool = False
     check: str = ""
     mind: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()

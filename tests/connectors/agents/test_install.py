@@ -190,6 +190,8 @@ def test_a_file_that_changes_during_the_edit_is_left_alone(place, server, tmp_pa
     ("goose", b"a: [\n"),
     ("openclaw", b"{a: 1,,}"),
     ("cursor", "{}".encode("utf-16")),
+    ("cursor", b'{"mcpServers": []}'),
+    ("cursor", b'{"a": ' + b"[" * 700 + b"]" * 700 + b"}"),
 ])  # fmt: skip
 def test_a_file_that_is_not_valid_is_refused_with_one_sentence(place, server, name, content):
     one = place(name)
@@ -200,6 +202,11 @@ def test_a_file_that_is_not_valid_is_refused_with_one_sentence(place, server, na
     assert said.startswith(f'"{one.path}" was left as it is') and "\n" not in said
     assert one.path.read_bytes() == content
     assert not is_connected(one, server)
+
+
+def test_a_command_whose_path_is_no_text_is_refused(place):
+    with pytest.raises(AgentConfigInvalid, match="not UTF-8"):
+        plan_connect(place("cursor"), ServerCommand("/opt/\udcff/pickysteve"))
 
 
 def test_a_project_file_that_leads_out_of_the_project_is_refused(place, server, tmp_path):
@@ -238,4 +245,4 @@ def test_a_file_that_nobody_can_open_is_a_sentence(place, server, monkeypatch):
         pytest.skip("root opens every file")
     one.path.chmod(0)
     with pytest.raises(AgentConfigInvalid, match="permissions"):
-        read_place(one)
+        read_place(one, server)

@@ -32,7 +32,16 @@ def test_every_agent_has_a_row_and_a_section(one):
     assert f"| [{one.title}](#{one.id})" in PAGE and f"\n## {one.title}\n" in PAGE
 
 
-def test_every_file_has_a_snippet_that_can_be_read():
-    assert len(SNIPPETS) == sum(len(one.targets) for one in agents())
+def test_every_agent_with_a_file_has_a_snippet_that_can_be_read():
+    sections = re.split(r"\n## ", PAGE)[1:]
+    with_snippet = [text.split("\n")[0] for text in sections if "```" in text]
+    assert with_snippet == [one.title for one in agents() if one.targets]
     for form, text in SNIPPETS:
         assert "/absolute/path/to/pickysteve" in str(READERS[form](text))
+
+
+def test_every_path_of_the_table_is_named():
+    for one in agents():
+        for target in one.targets:
+            for system in ("linux", "macos", "windows"):
+                assert all(path.split("}/")[-1] in PAGE for path in target.path_templates(system))
