@@ -165,7 +165,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server() -> Callable[..., tuple[str, ...]]:
+def tool_server() -> Callable[..., tuple[str, ...]]:
     """The words that start the tool server in one of its manners."""
 
     def words(manner: str = "plain") -> tuple[str, ...]:

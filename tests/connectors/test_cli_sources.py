@@ -73,8 +73,17 @@ def test_agents_folders_are_listed_and_chosen_ones_become_a_registry(engines, sh
     assert 'stale="false"' in answer["bundle"]
 
 
-def test_a_repository_and_a_server_become_a_registry(engines, shell, repository, server, tmp_path) -> None:
-    words = ("--git", f"{repository}#skills", "--mcp", shlex.join(server()), "--set", tmp_path / "set.toml")
+def test_a_repository_and_a_server_become_a_registry(
+    engines, shell, repository, tool_server, tmp_path
+) -> None:
+    words = (
+        "--git",
+        f"{repository}#skills",
+        "--mcp",
+        shlex.join(tool_server()),
+        "--set",
+        tmp_path / "set.toml",
+    )
     done = shell("ingest", *words)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

@@ -22,8 +22,8 @@ def write(root: Path, path: str, text: str = "# A skill\n\nIt does things.\n") -
 
 
 @pytest.fixture
-def command(server) -> str:
-    return shlex.join(server())
+def command(tool_server) -> str:
+    return shlex.join(tool_server())
 
 
 @pytest.fixture
