@@ -18,6 +18,7 @@ class TableReranker:
     """Scores from a table: query to one score a unit, in the index's order."""
 
     fingerprint = "table"
+    degraded = ""
 
     def __init__(self, table: Mapping[str, list[float]]) -> None:
         self.table = table
