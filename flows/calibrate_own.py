@@ -45,6 +45,12 @@ def read_own_suite(path: Path, index: IndexData, *, weights: bool) -> tuple[Task
             f'The registry has no {", ".join(unknown[:5])}: correct the gold skills in "{path}", '
             "or ingest the registry that they belong to."
         )
+    known = {_flat(example.text) for skill in index.skills.values() for example in skill.examples}
+    if repeated := [task.id for task in tasks if _flat(task.request) in known]:
+        raise SuiteInvalid(
+            f'{len(repeated)} requests of "{path}" are examples of the registry, word for word (the first is '
+            f"{repeated[0]}): leave them out, as thresholds chosen on them would promise too much."
+        )
     answered = sum(bool(task.gold) for task in tasks)
     counts = f'"{path}" has {answered} requests with a gold skill and {len(tasks) - answered} without'
     if answered < LEAST_ANSWERED or len(tasks) - answered < LEAST_UNANSWERED:
@@ -81,6 +87,10 @@ def calibrate_own(
         fitting, held = _halves(tasks)
         base = fit_reranker(Split(index, fitting[:MOST_FOR_WEIGHTS], digest), memo, progress)
     return threshold(base, Split(index, held, digest), (SearchIndex(index),), memo, progress)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _halves(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
