@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pickysteve.calibration.logit import sigmoid
 
-__all__ = ["Platt", "Reliability", "fit_isotonic", "fit_platt", "reliability_of"]
+__all__ = ["Platt", "fit_isotonic", "fit_platt"]
 
 Floats = NDArray[Any]
 Flags = NDArray[np.bool_]
-BINS = 10
 
 
 class Platt(BaseModel):
@@ -29,18 +27,6 @@ class Platt(BaseModel):
     def probability(self, log_odds: float) -> float:
         """Probability that the pick is right; it never falls where the score rises."""
         return float(sigmoid(np.array(self.slope * log_odds + self.constant)))
-
-
-class Reliability(BaseModel):
-    """How far stated probabilities are from what happened."""
-
-    model_config = ConfigDict(frozen=True)
-
-    ece: float
-    """Expected calibration error over bins of equal size (Naeini et al. 2015; Nixon et al. 2019)."""
-    brier: float
-    """Mean squared difference (Brier 1950)."""
-    n: int
 
 
 def fit_platt(log_odds: Floats, right: Flags) -> Platt:
@@ -59,15 +45,3 @@ def fit_isotonic(log_odds: Floats, right: Flags) -> tuple[Floats, Floats]:
 
     fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(log_odds, right.astype(float))
     return np.asarray(fitted.X_thresholds_), np.asarray(fitted.y_thresholds_)
-
-
-def reliability_of(probabilities: Sequence[float] | Floats, right: Flags) -> Reliability:
-    """Compare probabilities with outcomes, both of shape (n,)."""
-    stated = np.asarray(probabilities, dtype=float)
-    parts = np.array_split(np.argsort(stated, kind="stable"), min(BINS, max(len(stated), 1)))
-    gaps = [abs(stated[part].mean() - right[part].mean()) * len(part) for part in parts if len(part)]
-    return Reliability(
-        ece=float(sum(gaps) / max(len(stated), 1)),
-        brier=float(np.mean((stated - right) ** 2)),
-        n=len(stated),
-    )

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.calibration.conformal import aps_mass, aps_set, largest_mass, least_share, prediction_set
+from pickysteve.calibration.curves import expected_calibration_error, reliability
 from pickysteve.calibration.floor import net_benefit_floor, youden_floor
 from pickysteve.calibration.logit import sigmoid
 from pickysteve.calibration.measures import auroc
-from pickysteve.calibration.probability import fit_isotonic, fit_platt, reliability_of
+from pickysteve.calibration.probability import fit_isotonic, fit_platt
 from pickysteve.flows.scenes import SEED
 from pickysteve.flows.thresholds import COVERAGE, Scored, right_shares, risk_floors
 from pickysteve.tasks.floor import FloorConfig
@@ -20,6 +21,8 @@ from pickysteve.tasks.floor import FloorConfig
 __all__ = ["pair_figures", "threshold_figures"]
 
 FOLDS = 5
+BINS = 10
+"""Of equal size, for the expected calibration error (Naeini et al. 2015) beside the Brier score (1950)."""
 
 Floats = NDArray[Any]
 Figures = dict[str, float | int | str]
@@ -108,8 +111,9 @@ def _reliability_figures(scored: Scored) -> Figures:
         happened += held.first.tolist()
     figures: Figures = {}
     for name, probabilities in stated.items():
-        found = reliability_of(probabilities, np.array(happened))
-        figures |= {f"{name}_ece": found.ece, f"{name}_brier": found.brier}
+        error = expected_calibration_error(reliability(probabilities, happened, BINS)) or 0.0
+        brier = float(np.mean((np.array(probabilities) - happened) ** 2))
+        figures |= {f"{name}_ece": error, f"{name}_brier": brier}
     return figures
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pickysteve.calibration.logit import sigmoid
-from pickysteve.calibration.probability import Platt, fit_isotonic, fit_platt, reliability_of
+from pickysteve.calibration.probability import Platt, fit_isotonic, fit_platt
 
 log_odds = st.lists(st.floats(-8, 8), min_size=6, max_size=60)
 
@@ -42,21 +42,3 @@ def test_a_score_that_misleads_gets_a_flat_curve() -> None:
 def test_probabilities_stay_within_zero_and_one() -> None:
     curve = Platt(slope=1.0, constant=0.0)
     assert 0 <= curve.probability(-1e6) < curve.probability(0) < curve.probability(1e6) <= 1
-
-
-def test_the_probabilities_that_made_the_outcomes_are_reliable() -> None:
-    values, right = drawn(20_000, 1.0, 0.0)
-    good, bad = reliability_of(sigmoid(values), right), reliability_of(sigmoid(values + 2), right)
-    assert good.ece < 0.02 < bad.ece
-    assert good.brier < bad.brier
-    assert good.n == 20_000
-
-
-def test_certain_and_right_has_no_error_at_all() -> None:
-    right = np.array([True, False, True, False])
-    assert reliability_of(right.astype(float), right).model_dump() == {"ece": 0.0, "brier": 0.0, "n": 4}
-
-
-def test_certain_and_wrong_has_the_largest_error() -> None:
-    right = np.array([True, False])
-    assert reliability_of([0.0, 1.0], right).model_dump() == {"ece": 1.0, "brier": 1.0, "n": 2}
