@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pickysteve.calibration.probability import Platt
 from pickysteve.errors import CalibrationMismatch
 
-__all__ = ["EMBEDDED", "Fitted", "Weights", "read_fitted"]
+__all__ = ["EMBEDDED", "Fitted", "FloorMode", "Weights", "read_fitted", "uncalibrated", "write_fitted"]
 
 EMBEDDED = Path(__file__).parent / "embedded.json"
+
+FloorMode = Literal["net-benefit", "youden", "risk-controlled"]
 
 
 class Weights(BaseModel):
@@ -23,7 +27,7 @@ class Weights(BaseModel):
 
 
 class Fitted(BaseModel):
-    """Everything that was fitted for one encoder and one scoring version."""
+    """Everything that was fitted for one encoder and one scoring version; no registry is part of it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,12 +39,34 @@ class Fitted(BaseModel):
     calibrate_sha256: str
     with_examples: Weights
     without_examples: Weights
-    floor: float = Field(ge=0, le=1, description="best score under which nothing is picked")
+    request: Weights
+    """What the request itself adds to the utility of each unit, against "none of these"."""
     second: Weights
     """Utility of reading a request as two jobs, over none: above 0 the pair is picked."""
+    floor: float = Field(ge=0, le=1, description="best score under which nothing is picked: net benefit")
+    youden_floor: float = Field(ge=0, le=1, description="the same by Youden's J")
+    risk_floors: dict[str, float | None]
+    """The same by the promised share of wrong picks; null where the rows cannot attain the promise."""
     set_share: float = Field(ge=0, le=1, description="share from which a skill joins the prediction set")
     sure_score: float = Field(ge=0, le=1, description="score under which a pick is marked low-confidence")
+    probability: Platt | None
+    """From the best log-odds to the share of right picks in the calibration data; null without any."""
     report: dict[str, float | int | str] = Field(description="figures on the calibrate split, for the reader")
+
+    def floor_for(self, mode: FloorMode, risk: float) -> float:
+        """The floor of a mode; raises CalibrationMismatch where none keeps the risk."""
+        if mode != "risk-controlled":
+            return self.floor if mode == "net-benefit" else self.youden_floor
+        found = self.risk_floors.get(str(risk))
+        if found is None:
+            attained = [promise for promise, floor in self.risk_floors.items() if floor is not None]
+            others = f"set floor.risk to {' or '.join(attained)}, " if attained else ""
+            raise CalibrationMismatch(
+                f"This calibration has too few rows to promise at most {risk:.0%} wrong picks: {others}"
+                'set floor.mode to net-benefit, or run "pickysteve calibrate --registry DIR --suite FILE" '
+                "with more rows of your own."
+            )
+        return found
 
 
 def read_fitted(path: Path, *, encoder: str, scoring: str) -> Fitted:
@@ -52,6 +78,37 @@ def read_fitted(path: Path, *, encoder: str, scoring: str) -> Fitted:
     if (fitted.encoder, fitted.scoring) != (encoder, scoring):
         raise CalibrationMismatch(
             f"{path.name} was fitted for {fitted.encoder} and scoring {fitted.scoring}, not for {encoder} "
-            f'and scoring {scoring}: run "pickysteve calibrate".'
+            f'and scoring {scoring}: run "pickysteve calibrate", or pass --allow-uncalibrated.'
         )
     return fitted
+
+
+def uncalibrated(*, encoder: str, scoring: str) -> Fitted:
+    """The thresholds of no calibration: nothing is under a floor, and every pick is unsure and ambiguous."""
+    nothing = Weights(features={}, constant=0.0)
+    return Fitted(
+        encoder=encoder,
+        scoring=scoring,
+        seed=0,
+        fit_sha256="",
+        calibrate_sha256="",
+        with_examples=nothing,
+        without_examples=nothing,
+        request=nothing,
+        second=Weights(features=dict.fromkeys(("weaker", "lead", "whole", "signalled"), 0.0), constant=-1.0),
+        floor=0.0,
+        youden_floor=0.0,
+        risk_floors={},
+        set_share=0.0,
+        sure_score=1.0,
+        probability=None,
+        report={},
+    )
+
+
+def write_fitted(fitted: Fitted, path: Path) -> None:
+    """Write a fitted file, all or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft")
+    draft.write_text(fitted.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    draft.replace(path)

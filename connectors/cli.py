@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from pickysteve.connectors import (
+    cli_calibrate,
     cli_connect,
     cli_eval,
     cli_export,
@@ -45,6 +46,7 @@ cli_review.register(cli_skills.skills)
 cli_warm.register(app)
 cli_runs.register(app)
 cli_eval.register(app)
+cli_calibrate.register(app)
 cli_trifecta.register(app)
 cli_export.register(app)
 gate_cli.register(app)
@@ -80,11 +82,15 @@ def pick(
     orchestrated: Annotated[
         bool, typer.Option("--orchestrated", help="Run each stage as a task run on the Prefect server.")
     ] = False,
+    allow_uncalibrated: Annotated[
+        bool, typer.Option("--allow-uncalibrated", help="Run on where the calibration does not fit.")
+    ] = False,
 ) -> None:
     """Pick the skill that a request needs. Exit code 0: a pick or an abstention; 3: blocked."""
     # nothing is executed in the embedded profile, with or without the flag
     del no_exec
-    trace, engines = _pick(request, registry, exclude or [], orchestrated=orchestrated)
+    given = {"registry": registry, "allow_uncalibrated": allow_uncalibrated or None}
+    trace, engines = _pick(request, given, exclude or [], orchestrated=orchestrated)
     console = Console(highlight=False)
     if as_json:
         typer.echo(json.dumps(pick_json(trace), ensure_ascii=False, indent=1))
@@ -99,14 +105,14 @@ def pick(
         raise typer.Exit(3)
 
 
-def _pick(request: str, registry: Path | None, exclude: list[str], *, orchestrated: bool) -> tuple[Any, Any]:
+def _pick(request: str, given: dict[str, Any], exclude: list[str], *, orchestrated: bool) -> tuple[Any, Any]:
     from pickysteve.flows.asking import check_skill, read_request
     from pickysteve.flows.dag import pick_context
     from pickysteve.flows.engines import open_engines
     from pickysteve.flows.settings import load_settings
     from pickysteve.tasks.stage import Direct
 
-    settings = load_settings(registry=registry)
+    settings = load_settings(**given)
     text = sys.stdin.read() if request == "-" else request
     asked = read_request(text, (*settings.exclude, *exclude), settings.gate)
     with progress_bar("reading the registry for the first time") as progress:

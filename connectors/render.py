@@ -66,6 +66,7 @@ def pick_json(trace: Trace) -> dict[str, Any]:
     return {
         "status": pick.status,
         "picks": list(pick.skills),
+        "confidence": pick.confidence,
         "low_confidence": pick.low_confidence,
         "ambiguous": pick.ambiguous,
         "prediction_set": list(pick.prediction_set),
@@ -107,6 +108,8 @@ def show_pick(trace: Trace, console: Console) -> None:
         console.print(f"[bold red]{pick.status.replace('_', ' ')}[/]")
     for reason in pick.reasons:
         console.print(f"  {escape(reason)}")
+    for fallback in trace.degraded:
+        console.print(f"[yellow]{fallback.stage} fell back: {escape(fallback.reason)}[/]")
     if pick.question:
         console.print(f"[cyan]{escape(pick.question)}[/]")
     for skill_id, line in pick.shortlist.items():
@@ -120,7 +123,7 @@ def show_pick(trace: Trace, console: Console) -> None:
 def explain_table(trace: Trace, fitted: Fitted, has_examples: dict[str, bool], rows: int = 5) -> Table:
     """Why this skill and not the runners-up: what each kind of evidence adds to the log-odds."""
     table = Table(title="evidence in log-odds; scores measure topical similarity, not correctness")
-    for name in ("skill", "score", *GROUPS, "constant", "gate"):
+    for name in ("skill", "score", *GROUPS, "request", "gate"):
         table.add_column(name, justify="left" if name in {"skill", "gate"} else "right")
     for candidate in trace.candidates[:rows]:
         weights = fitted.with_examples if has_examples.get(candidate.skill_id) else fitted.without_examples
@@ -128,11 +131,14 @@ def explain_table(trace: Trace, fitted: Fitted, has_examples: dict[str, bool], r
             sum(weights.features.get(name, 0.0) * candidate.features.get(name, 0.0) for name in names)
             for names in GROUPS.values()
         ]
+        asked = sum(
+            weight * candidate.features.get(name, 0.0) for name, weight in fitted.request.features.items()
+        )
         table.add_row(
             escape(candidate.unit_id),
             f"{candidate.score or 0:.2f}",
             *(f"{part:+.1f}" for part in parts),
-            f"{weights.constant:+.1f}",
+            f"{asked + weights.constant + fitted.request.constant:+.1f}",
             candidate.verdict.risk if candidate.verdict else "",
         )
     return table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
-from pickysteve.calibration.fitted import EMBEDDED, read_fitted
-from pickysteve.errors import IndexMissing, RegistryMissing
+from pickysteve.calibration.fitted import EMBEDDED, read_fitted, uncalibrated
+from pickysteve.errors import CalibrationMismatch, IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.examples import apply_overlay
 from pickysteve.flows.ingest import Ingested, ingest_registry
@@ -15,13 +15,22 @@ from pickysteve.flows.settings import Settings
 from pickysteve.registry.index import IndexData, read_index
 from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.features import SCORING_VERSION
+from pickysteve.tasks.engines.fusion import FusionReranker
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
-from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker
+from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker, Reranker
 from pickysteve.tasks.gate import gate_fingerprint
 from pickysteve.tasks.roles import Role, Roles, open_roles
 
-__all__ = ["current_index", "engines_on", "index_folder", "ingest", "open_engines", "verdict_folder"]
+__all__ = [
+    "current_index",
+    "engines_on",
+    "index_folder",
+    "ingest",
+    "open_calibration",
+    "open_engines",
+    "verdict_folder",
+]
 
 
 def index_folder(settings: Settings) -> Path:
@@ -62,21 +71,47 @@ def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
     """
     encoder = MiniLM()
     defender, roles = Guard(), open_roles(settings.llm)
+    calibrated = open_calibration(settings, encoder)
     data = current_index(settings, encoder, defender, roles.auditor)
-    return engines_on(data or ingest(settings, progress=progress).data, encoder, defender, roles)
+    return engines_on(data or ingest(settings, progress=progress).data, encoder, defender, roles, calibrated)
 
 
-def engines_on(data: IndexData, encoder: MiniLM, defender: Guard, roles: Roles) -> Engines:
-    """The engines around an index; raises CalibrationMismatch."""
-    calibration = Calibration(read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION))
+def engines_on(
+    data: IndexData,
+    encoder: MiniLM,
+    defender: Guard,
+    roles: Roles,
+    calibrated: tuple[Calibration, Reranker],
+) -> Engines:
+    """The engines around an index."""
+    calibration, reranker = calibrated
     return Engines(
         index=SearchIndex(data),
         encoder=encoder,
-        reranker=EmbeddedReranker(encoder, calibration),
+        reranker=reranker,
         defender=defender,
         calibration=calibration,
         roles=roles,
     )
+
+
+def open_calibration(settings: Settings, encoder: MiniLM) -> tuple[Calibration, Reranker]:
+    """The calibration of the settings, or none where that was allowed; a stand-in says so in every trace.
+
+    Raises CalibrationMismatch.
+    """
+    made_for = {"encoder": encoder.fingerprint, "scoring": SCORING_VERSION}
+    try:
+        fitted = read_fitted(settings.calibration or EMBEDDED, **made_for)
+    except CalibrationMismatch as error:
+        if not settings.allow_uncalibrated:
+            raise
+        degraded = f"uncalibrated, ranked by plain cosine and BM25, nothing is left unanswered. {error}"
+        return Calibration(uncalibrated(**made_for)), FusionReranker(encoder, degraded)
+    # a floor that this calibration cannot promise is said before any work
+    fitted.floor_for(settings.floor.mode, settings.floor.risk)
+    calibration = Calibration(fitted)
+    return calibration, EmbeddedReranker(encoder, calibration)
 
 
 def current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:

@@ -74,6 +74,10 @@ class Settings(BaseSettings):
     index_dir: Path = Field(
         default_factory=lambda: user_cache_path("pickysteve") / "index", description="indexes"
     )
+    calibration: Path | None = Field(None, description="fitted file of your own; none: the one that we ship")
+    allow_uncalibrated: bool = Field(
+        False, description="run without a calibration where it was made for other models, and say so"
+    )
     exclude: tuple[str, ...] = Field((), description="skills that are never picked")
     keep_choices: bool = Field(False, description="keep a caller's choice from a shortlist as an example")
     allow_examples: bool = Field(False, description="callers over MCP may add example requests")

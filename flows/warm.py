@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pickysteve.errors import RegistryRefused
 from pickysteve.flows.dag import Engines
-from pickysteve.flows.engines import current_index, engines_on, ingest, verdict_folder
+from pickysteve.flows.engines import current_index, engines_on, ingest, open_calibration, verdict_folder
 from pickysteve.flows.review import decided
 from pickysteve.flows.scanning import Progress, Scanner, is_provisional, quiet, surfaces
 from pickysteve.flows.settings import Settings
@@ -71,6 +71,7 @@ def warm(settings: Settings, progress: Progress = quiet) -> Warmed:
     """
     encoder = MiniLM()
     defender, roles = Guard(), open_roles(settings.llm)
+    calibrated = open_calibration(settings, encoder)
     aborts = settings.gate.policy == "abort"
     data = current_index(settings, encoder, defender, roles.auditor)
     scanner = Scanner(verdict_folder(settings), defender, settings.gate, auditor=roles.auditor)
@@ -90,7 +91,7 @@ def warm(settings: Settings, progress: Progress = quiet) -> Warmed:
     )
     if aborts and report.refused:
         raise _refused(report.refused)
-    return Warmed(engines_on(data, encoder, defender, roles), report)
+    return Warmed(engines_on(data, encoder, defender, roles, calibrated), report)
 
 
 def _all_current(data: IndexData, scanner: Scanner, progress: Progress) -> bool:

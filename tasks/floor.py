@@ -1,14 +1,20 @@
-"""Floor: one option a skill, near-duplicates folded, and nothing under the calibrated floor."""
+"""Floor: one option a skill, near-duplicates folded, and nothing under the calibrated floor.
+
+The prediction set does not know the floor: a request that is left unanswered may still have one, for whoever
+asked to choose from.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from pickysteve.calibration.conformal import prediction_set
+from pickysteve.calibration.fitted import FloorMode
 from pickysteve.calibration.logit import shares
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration
@@ -24,8 +30,12 @@ class FloorConfig(StageConfig):
     duplicate_cosine: float = Field(
         0.97, gt=0, le=1, description="text similarity from which a skill is a copy"
     )
-    largest_set: int = Field(3, ge=1, le=10, description="skills in the prediction set at most")
+    largest_set: int = Field(4, ge=1, le=10, description="skills in the prediction set at most")
     nearest: int = Field(3, ge=0, description="skills named when nothing clears the floor")
+    mode: FloorMode = Field("net-benefit", description="which of the calibrated floors is used")
+    risk: Literal[0.05, 0.1, 0.2] = Field(
+        0.05, description="promised share of wrong picks, for mode risk-controlled"
+    )
 
 
 def pool_options(
@@ -33,19 +43,23 @@ def pool_options(
 ) -> Pool:
     """Collapse units to skills, drop copies, and keep what clears the floor.
 
-    A skill also stays when it clears the floor on a half that may be a job of its own.
+    A skill also stays when it clears the floor on a half that may be a job of its own; not under a promised
+    risk, which was calibrated on whole requests. Raises CalibrationMismatch for a risk that the calibration
+    cannot promise.
     """
     fitted = calibration.fitted
+    least = fitted.floor_for(config.mode, config.risk)
     options, dropped = _fold_copies(_one_per_skill(ranked.candidates), index, config.duplicate_cosine)
     options = _with_shares(options)
-    kept = [option for option in options if max((option.score, *option.part_scores)) >= fitted.floor]
+    halves_count = config.mode != "risk-controlled"
+    kept = [o for o in options if max((o.score, *(o.part_scores if halves_count else ()))) >= least]
     dropped |= {o.skill_id: f"score {o.score:.2f} is under the floor" for o in options if o not in kept}
-    size = prediction_set([option.share for option in kept], fitted.set_share, config.largest_set)
+    size = prediction_set([option.share for option in options], fitted.set_share, config.largest_set)
     return Pool(
         options=tuple(kept),
-        prediction_set=tuple(option.skill_id for option in kept[:size]),
+        prediction_set=tuple(option.skill_id for option in options[: max(size, min(len(kept), 1))]),
         nearest=() if kept else tuple(options[: config.nearest]),
-        floor=fitted.floor,
+        floor=least,
         dropped=dropped,
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pickysteve.calibration.fitted import Weights
+from pickysteve.calibration.probability import Platt
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration
 from pickysteve.tasks.stage import StageConfig, stage
@@ -88,19 +89,24 @@ def judge_pool(
     if pair:
         return _compound(pair, route, pool)
     best = next(iter(pool.options), None)
-    if best is None or best.score < fitted.floor:
-        return _abstain(pool)
+    if best is None or best.score < pool.floor:
+        return _abstain(pool, _shortlist(pool.prediction_set, notes, index))
     ambiguous = len(pool.prediction_set) > 1
     return Pick(
         status="ok",
         skills=(best.skill_id,),
         prediction_set=pool.prediction_set,
+        confidence=_confidence(best, fitted.probability),
         low_confidence=best.score < fitted.sure_score,
         ambiguous=ambiguous,
         question=_which(pool.prediction_set) if ambiguous else "",
         reasons=_reasons(best, pool),
         shortlist=_shortlist(pool.prediction_set, notes, index) if ambiguous else {},
     )
+
+
+def _confidence(best: Option, curve: Platt | None) -> float | None:
+    return round(curve.probability(log_odds(best.score)), 4) if curve else None
 
 
 def _compound(pair: Pair, route: Route, pool: Pool) -> Pick:
@@ -113,7 +119,7 @@ def _compound(pair: Pair, route: Route, pool: Pool) -> Pick:
     return Pick(status="ok", skills=best_first, prediction_set=best_first, reasons=tuple(reasons))
 
 
-def _abstain(pool: Pool) -> Pick:
+def _abstain(pool: Pool, shortlist: dict[str, str]) -> Pick:
     nearest = [option.skill_id for option in (pool.options or pool.nearest)]
     if nearest:
         hint = f"The nearest are {', '.join(nearest[:3])}, and none is close enough."
@@ -121,8 +127,10 @@ def _abstain(pool: Pool) -> Pick:
         hint = "Nothing in the registry is close."
     return Pick(
         status="no_confident_match",
+        prediction_set=pool.prediction_set,
         question=f"No skill here clearly fits. {hint} What outcome do you need, and in which tool or field?",
         reasons=(f"the best score is under the floor of {pool.floor:.2f}",),
+        shortlist=shortlist,
     )
 
 

@@ -32,15 +32,16 @@ SENTENCE_END = re.compile(r"[.!?\n]")
 
 
 def note_confusions(pool: Pool, index: SearchIndex, config: KnowledgeConfig) -> Notes:
-    """A note for each skill of the pool: what it is not for, and what it is confused with."""
+    """A note for each skill of the pool and its set: what it is not for, and what it is confused with."""
+    skills = dict.fromkeys([*(option.skill_id for option in pool.options), *pool.prediction_set])
     return Notes(
         notes=tuple(
             Note(
-                skill_id=option.skill_id,
-                not_for=not_for_of(option.skill_id, index),
-                confused_with=confused_with(option.skill_id, index, config),
+                skill_id=skill_id,
+                not_for=not_for_of(skill_id, index),
+                confused_with=confused_with(skill_id, index, config),
             )
-            for option in pool.options
+            for skill_id in skills
         )
     )
 

@@ -45,7 +45,7 @@ def score_candidates(
         }
         scored.append(candidate.model_copy(update=update))
     ranked = sorted(scored, key=lambda candidate: (-(candidate.score or 0.0), candidate.fused_rank))
-    return gated.model_copy(update={"candidates": tuple(ranked)})
+    return gated.model_copy(update={"candidates": tuple(ranked), "degraded": reranker.degraded})
 
 
 def _score_halves(

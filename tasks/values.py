@@ -127,7 +127,7 @@ class Pool(StageOutput):
 
     options: tuple[Option, ...]
     prediction_set: tuple[str, ...] = ()
-    """At most three skills that together reach the calibrated coverage."""
+    """Skills that together reach the calibrated coverage, best first, under the floor or not."""
     nearest: tuple[Option, ...] = ()
     """The best skills under the floor, for the clarifying question."""
     floor: float = 0.0
@@ -154,12 +154,14 @@ class Pick(StageOutput):
     status: Status
     skills: tuple[str, ...] = ()
     prediction_set: tuple[str, ...] = ()
+    confidence: float | None = None
+    """Share of right first picks at this best score in the calibration data; None where it is not known."""
     low_confidence: bool = False
     ambiguous: bool = False
     question: str = ""
     reasons: tuple[str, ...] = ()
     shortlist: dict[str, str] = Field(default_factory=dict)
-    """For an ambiguous pick: a line for each skill of the prediction set, with what tells it apart."""
+    """For an ambiguous pick or an abstention: a line for each skill of the prediction set that may fit."""
 
 
 class Compatibility(StageOutput):

@@ -8,6 +8,7 @@ out of the "asked" readings: "a hard refresh does not help" must not speak for t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +21,17 @@ from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.values import Clause
 
-__all__ = ["EXAMPLE_FEATURES", "SCORING_VERSION", "TEXT_FEATURES", "PairFeatures", "pair_features"]
+__all__ = [
+    "EXAMPLE_FEATURES",
+    "REQUEST_FEATURES",
+    "SCORING_VERSION",
+    "TEXT_FEATURES",
+    "PairFeatures",
+    "pair_features",
+    "request_features",
+]
 
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 """Raise it when a change here, in the router's clauses or in the index's texts moves a feature."""
 
 TEXT_FEATURES = (
@@ -36,6 +45,9 @@ TEXT_FEATURES = (
     "asked_bm25.z",
 )
 EXAMPLE_FEATURES = ("examples", "centroid", "examples.z", "centroid.z", "examples_bm25.z")
+REQUEST_FEATURES = ("length", "explained")
+LENGTHS = (3, 60)
+"""Distinct words of a request, as far as the calibration data goes: a longer one counts as the longest."""
 POOL = 32
 # keeps the spread of a small or uniform registry from blowing up small differences
 MIN_SPREAD = 0.02
@@ -67,6 +79,27 @@ def pair_features(
     columns |= _example_columns(query, vectors[0], index, pool & has_examples)
     names = TEXT_FEATURES + EXAMPLE_FEATURES
     return PairFeatures(names, np.stack([columns[name] for name in names], axis=1), has_examples)
+
+
+def request_features(query: str, index: SearchIndex, rows: Sequence[int]) -> Floats:
+    """What bears on whether anything fits, and not on which: (rows, len(REQUEST_FEATURES)).
+
+    The log of the number of distinct stems, as cosines and coverages fall where a request says more; and
+    the share of the request's informative words that the unit of that row, or an example of its skill, holds.
+    """
+    stems = tuple(dict.fromkeys(stemmed_terms(query)))
+    weights = [index.bm25.informative(stem) for stem in stems]
+    length = math.log(min(max(len(stems), LENGTHS[0]), LENGTHS[1]))
+    explained = [_held(stems, weights, index, row) / max(sum(weights), 1e-9) for row in rows]
+    return np.stack([np.full(len(explained), length), np.array(explained)], axis=1)
+
+
+def _held(stems: Sequence[str], weights: Sequence[float], index: SearchIndex, row: int) -> float:
+    unit_id = index.unit_ids[row]
+    text = index.data.postings.get("text", {}).get(unit_id, {})
+    examples = index.data.postings.get("examples", {}).get(index.unit(unit_id).skill_id, {})
+    pairs = zip(stems, weights, strict=True)
+    return sum(weight for stem, weight in pairs if stem in text or stem in examples)
 
 
 def _nearest(text: Floats, bm25: Floats) -> NDArray[np.bool_]:

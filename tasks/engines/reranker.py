@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from pickysteve.calibration.fitted import Fitted, Weights
 from pickysteve.calibration.logit import sigmoid
 from pickysteve.tasks.engines.embedder import Embedder
-from pickysteve.tasks.engines.features import TEXT_FEATURES, PairFeatures, pair_features
+from pickysteve.tasks.engines.features import (
+    REQUEST_FEATURES,
+    TEXT_FEATURES,
+    PairFeatures,
+    pair_features,
+    request_features,
+)
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.values import Clause
 
@@ -31,6 +37,10 @@ class Reranker(Protocol):
     @property
     def fingerprint(self) -> str:
         """Changes whenever a score could."""
+
+    @property
+    def degraded(self) -> str:
+        """Why it stands in for a better one; empty when it does not."""
 
     def scores(
         self, query: str, clauses: Sequence[Clause], index: SearchIndex
@@ -53,6 +63,8 @@ class EmbeddedReranker:
     utilities were fitted in competition, so that they compare within one registry.
     """
 
+    degraded = ""
+
     def __init__(self, encoder: Embedder, calibration: Calibration) -> None:
         self.encoder = encoder
         self.fitted = calibration.fitted
@@ -65,7 +77,14 @@ class EmbeddedReranker:
         features = pair_features(query, clauses, index, self.encoder)
         with_examples = _utility(features, self.fitted.with_examples)
         without = _utility(features, self.fitted.without_examples)
-        return sigmoid(np.where(features.has_examples, with_examples, without)), features
+        utilities = np.where(features.has_examples, with_examples, without)
+        # the same for every unit: it moves the scores against "none of these", and never their order
+        winner = [int(np.argmax(utilities))] if len(utilities) else []
+        asked = np.repeat(request_features(query, index, winner), len(utilities), axis=0)
+        every = PairFeatures(
+            features.names + REQUEST_FEATURES, np.hstack([features.values, asked]), features.has_examples
+        )
+        return sigmoid(utilities + _utility(every, self.fitted.request)), every
 
 
 def _utility(features: PairFeatures, weights: Weights) -> Floats:

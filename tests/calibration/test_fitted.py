@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted
+from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted, uncalibrated, write_fitted
 from pickysteve.errors import CalibrationMismatch
 from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION, TEXT_FEATURES
 
@@ -33,8 +33,9 @@ def test_the_shipped_weights_name_the_features_that_are_computed() -> None:
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     fitted = Fitted.model_validate(SHIPPED)
-    path = tmp_path / "fitted.json"
-    path.write_text(fitted.model_dump_json(), encoding="utf-8")
+    path = tmp_path / "new" / "fitted.json"
+    write_fitted(fitted, path)
+    assert [entry.name for entry in path.parent.iterdir()] == ["fitted.json"]
     assert read_fitted(path, encoder=fitted.encoder, scoring=fitted.scoring) == fitted
 
 
@@ -49,6 +50,8 @@ def test_a_file_for_another_model_or_scoring_is_refused_by_name(tmp_path: Path, 
     [
         {"floor": 1.5},
         {"floor": -0.1},
+        {"risk_floors": {"0.05": "high"}},
+        {"probability": {"slope": -1.0, "constant": 0.0}},
         {"floor": "NaN"},
         {"set_share": 2},
         {"sure_score": None},
@@ -74,3 +77,31 @@ def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, content: bytes
 def test_a_missing_file_is_refused_with_the_command(tmp_path: Path) -> None:
     with pytest.raises(CalibrationMismatch, match="pickysteve calibrate"):
         read_fitted(tmp_path / "nowhere.json", encoder="e", scoring="1")
+
+
+def test_each_mode_has_its_floor() -> None:
+    fitted = Fitted.model_validate(
+        SHIPPED | {"floor": 0.3, "youden_floor": 0.4, "risk_floors": {"0.05": None, "0.1": 0.9, "0.2": 0.8}}
+    )
+    assert fitted.floor_for("net-benefit", 0.05) == 0.3
+    assert fitted.floor_for("youden", 0.05) == 0.4
+    assert fitted.floor_for("risk-controlled", 0.1) == 0.9
+    with pytest.raises(
+        CalibrationMismatch, match=r"at most 5% wrong picks: set floor.risk to 0.1 or 0.2, set"
+    ):
+        fitted.floor_for("risk-controlled", 0.05)
+
+
+def test_a_calibration_that_promises_nothing_names_no_other_risk() -> None:
+    with pytest.raises(CalibrationMismatch, match=r"wrong picks: set floor\.mode to net-benefit"):
+        uncalibrated(encoder="e", scoring="1").floor_for("risk-controlled", 0.2)
+
+
+def test_without_a_calibration_everything_is_picked_and_nothing_is_sure() -> None:
+    fitted = uncalibrated(encoder="e", scoring="1")
+    assert (fitted.floor, fitted.sure_score, fitted.set_share, fitted.probability) == (0.0, 1.0, 0.0, None)
+    assert fitted.second.constant < 0
+
+
+def test_the_file_stays_small_enough_to_read() -> None:
+    assert len(EMBEDDED.read_text(encoding="utf-8").splitlines()) < 120

@@ -6,7 +6,8 @@ import pytest
 
 from pickysteve.calibration.fitted import EMBEDDED, read_fitted
 from pickysteve.errors import CalibrationMismatch
-from pickysteve.flows.calibrate import Split, calibrate, split_digest
+from pickysteve.flows.calibrate import calibrate
+from pickysteve.flows.scenes import Split, split_digest
 from pickysteve.flows.suite import Task
 from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION, TEXT_FEATURES
 

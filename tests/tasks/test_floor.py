@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pickysteve.errors import CalibrationMismatch
 from pickysteve.tasks.floor import FloorConfig, floor, pool_options
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Candidate, Candidates, Pool
@@ -88,9 +89,47 @@ def test_a_skill_that_clears_the_floor_on_a_half_stays(drawn, calibration_with) 
 
 def test_when_nothing_clears_the_floor_the_nearest_are_named(drawn, calibration_with) -> None:
     scores = zip(NAMES, (0.1, 0.4, 0.2, 0.3, 0.05, 0.0), strict=True)
-    pool = pooled(drawn, calibration_with(floor=0.5), *(candidate(n, s) for n, s in scores))
+    pool = pooled(drawn, calibration_with(floor=0.5, set_share=0.9), *(candidate(n, s) for n, s in scores))
     assert (pool.options, pool.prediction_set) == ((), ())
     assert [option.skill_id for option in pool.nearest] == ["b", "d", "c"]
+
+
+def test_the_prediction_set_does_not_know_the_floor(drawn, calibration_with) -> None:
+    scored = (candidate("a", 0.45), candidate("b", 0.4), candidate("c", 0.01))
+    for floor_score in (0.42, 0.5):
+        pool = pooled(drawn, calibration_with(floor=floor_score, set_share=0.1), *scored)
+        assert pool.prediction_set == ("a", "b")
+
+
+def test_what_clears_the_floor_is_in_the_set_however_small_its_share(drawn, calibration_with) -> None:
+    pool = pooled(drawn, calibration_with(floor=0.3, set_share=0.9), candidate("a", 0.4), candidate("b", 0.4))
+    assert pool.prediction_set == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kept"), [("net-benefit", ["a", "b", "c"]), ("youden", ["a", "b"]), ("risk-controlled", ["a"])]
+)
+def test_the_mode_says_which_calibrated_floor_is_used(
+    drawn, calibration_with, mode: str, kept: list[str]
+) -> None:
+    floors = {"floor": 0.2, "youden_floor": 0.5, "risk_floors": {"0.05": 0.8, "0.1": 0.6}}
+    scored = (candidate("a", 0.9), candidate("b", 0.7), candidate("c", 0.3))
+    config = FloorConfig.model_validate({"mode": mode})
+    assert ids(pooled(drawn, calibration_with(**floors), *scored, config=config)) == kept
+
+
+def test_a_promised_risk_counts_whole_requests_only(drawn, calibration_with) -> None:
+    calibration = calibration_with(floor=0.5, risk_floors={"0.1": 0.5})
+    scored = (candidate("a", 0.6, (0.9, 0.1)), candidate("b", 0.2, (0.1, 0.9)))
+    strict = FloorConfig(mode="risk-controlled", risk=0.1)
+    assert ids(pooled(drawn, calibration, *scored)) == ["a", "b"]
+    assert ids(pooled(drawn, calibration, *scored, config=strict)) == ["a"]
+
+
+def test_a_risk_that_the_calibration_cannot_promise_is_refused(drawn, calibration_with) -> None:
+    calibration = calibration_with(risk_floors={"0.05": None, "0.1": 0.9})
+    with pytest.raises(CalibrationMismatch, match=r"too few rows.*floor.risk to 0.1"):
+        pooled(drawn, calibration, candidate("a", 0.9), config=FloorConfig(mode="risk-controlled"))
 
 
 def test_no_candidates_give_an_empty_pool(drawn, calibration_with) -> None:
@@ -125,14 +164,15 @@ def test_shares_are_a_part_of_one(drawn, calibration_with, scores: list[float]) 
 
 
 @given(scores_of_skills, st.floats(0, 1), st.floats(0, 1))
-def test_the_set_is_at_most_three_of_the_best_options(
+def test_the_set_is_at_most_four_of_the_best_skills(
     drawn, calibration_with, scores: list[float], least: float, share: float
 ) -> None:
     made = [candidate(name, score) for name, score in zip(NAMES, scores, strict=False)]
     pool = pooled(drawn, calibration_with(floor=least, set_share=share), *made)
-    assert len(pool.prediction_set) <= 3
-    assert list(pool.prediction_set) == ids(pool)[: len(pool.prediction_set)]
-    assert bool(pool.prediction_set) == bool(pool.options)
+    assert len(pool.prediction_set) <= 4
+    ranked = [c.skill_id for c in sorted(made, key=lambda c: (-(c.score or 0), c.skill_id))]
+    assert list(pool.prediction_set) == ranked[: len(pool.prediction_set)]
+    assert not pool.options or pool.prediction_set
 
 
 @given(scores_of_skills, st.floats(0, 1))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pickysteve.calibration.fitted import Weights
+from pickysteve.calibration.probability import Platt
 from pickysteve.tasks.judge import JudgeConfig, half_winners, judge, judge_pool, log_odds
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Cut, Note, Notes, Option, Pick, Pool, Route
@@ -103,6 +104,25 @@ def test_an_empty_pool_abstains_with_a_question_and_the_nearest(index, calibrati
     assert "boats, apples" in pick.question
     assert pick.question.endswith("?")
     assert pick.reasons == ("the best score is under the floor of 0.50",)
+    assert pick.confidence is None
+
+
+def test_an_abstention_hands_over_what_may_fit_all_the_same(index, calibration_with) -> None:
+    pooled = pool(nearest=(option("boats", 0.4), option("apples", 0.3)))
+    pooled = pooled.model_copy(update={"prediction_set": ("boats",)})
+    pick = decide(index, calibration_with(floor=0.5), pooled)
+    assert (pick.status, pick.skills, pick.prediction_set) == ("no_confident_match", (), ("boats",))
+    assert pick.shortlist == {"boats": "Sails boats."}
+    assert not pick.ambiguous
+
+
+def test_a_single_pick_says_how_often_such_a_score_was_right(index, calibration_with) -> None:
+    curve = Platt(slope=0.5, constant=0.0)
+    pick = decide(index, calibration_with(floor=0.5, probability=curve), pool(option("boats", 0.9)))
+    # odds of 9 become odds of 3
+    assert pick.confidence == pytest.approx(0.75)
+    unknown = decide(index, calibration_with(floor=0.5, probability=None), pool(option("boats", 0.9)))
+    assert unknown.confidence is None
 
 
 def test_with_nothing_near_the_question_says_so(index, calibration_with) -> None:

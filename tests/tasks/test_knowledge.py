@@ -98,3 +98,10 @@ def test_each_skill_of_the_pool_has_its_note_in_order(small_index) -> None:
     assert output.notes[0].not_for == small_index.skills["rust-review"].not_for
     assert "rust-build-errors" in output.notes[0].confused_with
     assert "rust-review" not in output.notes[1].confused_with
+
+
+def test_a_skill_that_is_only_in_the_set_has_a_note_too(sketch, index_of) -> None:
+    index = index_of(sketch("a", {"a": (1, 0, 0)}, not_for="x"), sketch("b", {"b": (0, 1, 0)}, not_for="y"))
+    pooled = pool("a").model_copy(update={"prediction_set": ("a", "b")})
+    notes = Direct()(knowledge, pooled, using=(index,), config=CONFIG).notes
+    assert [(note.skill_id, note.not_for) for note in notes] == [("a", "x"), ("b", "y")]

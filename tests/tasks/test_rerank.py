@@ -18,6 +18,7 @@ class TableReranker:
     """Scores from a table: query to one score a unit, in the index's order."""
 
     fingerprint = "table"
+    degraded = ""
 
     def __init__(self, table: Mapping[str, list[float]]) -> None:
         self.table = table
@@ -127,3 +128,15 @@ def test_our_reranker_puts_the_skill_of_its_own_example_first(engines) -> None:
         )
         assert output.candidates[0].skill_id == skill.skill_id
         assert all(0 <= (c.score or 0.0) <= 1 for c in output.candidates)
+
+
+def test_a_stand_in_says_so_in_the_output(small_index) -> None:
+    unit_ids = small_index.unit_ids
+    reranker = TableReranker({"ask": [0.5] * len(unit_ids)})
+    assert (
+        score_candidates(ASKED, Candidates(candidates=()), small_index, reranker, RerankConfig()).degraded
+        == ""
+    )
+    reranker.degraded = "no calibration"
+    found = score_candidates(ASKED, Candidates(candidates=()), small_index, reranker, RerankConfig())
+    assert found.degraded == "no calibration"

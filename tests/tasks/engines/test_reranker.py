@@ -5,11 +5,22 @@ import pytest
 
 from pickysteve.calibration.fitted import Weights
 from pickysteve.calibration.logit import sigmoid
-from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, TEXT_FEATURES, PairFeatures, pair_features
+from pickysteve.tasks.engines.features import (
+    EXAMPLE_FEATURES,
+    REQUEST_FEATURES,
+    TEXT_FEATURES,
+    PairFeatures,
+    pair_features,
+)
 from pickysteve.tasks.engines.reranker import EmbeddedReranker, class_columns
 from pickysteve.tasks.values import Clause
 
 ASKED = (Clause(text="sail", role="ask"),)
+WEIGHTS = Weights(features={"text": 1.0}, constant=0.0)
+
+
+def logit(scores: np.ndarray) -> np.ndarray:
+    return np.log(scores / (1 - scores))
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +40,26 @@ def test_a_skill_is_weighed_by_whether_it_has_examples(index, lookup, calibratio
     calibration = calibration_with(
         with_examples=Weights(features={"examples": 2.0}, constant=-1.0),
         without_examples=Weights(features={"text": 3.0}, constant=-2.0),
+        request=Weights(features={}, constant=0.0),
     )
     scores, features = EmbeddedReranker(lookup, calibration).scores("sail", ASKED, index)
     np.testing.assert_allclose(scores, sigmoid(np.array([2.0 * 1 - 1, 3.0 * 0.6 - 2])), atol=1e-6)
-    np.testing.assert_array_equal(features.values, pair_features("sail", ASKED, index, lookup).values)
+    of_pairs = pair_features("sail", ASKED, index, lookup)
+    assert features.names == of_pairs.names + REQUEST_FEATURES
+    np.testing.assert_array_equal(features.values[:, :-2], of_pairs.values)
+
+
+def test_the_request_moves_all_scores_alike_by_what_the_winner_explains(
+    index, lookup, calibration_with
+) -> None:
+    weights = {"with_examples": WEIGHTS, "without_examples": WEIGHTS}
+    plain = calibration_with(**weights, request=Weights(features={}, constant=0.0))
+    moved = calibration_with(**weights, request=Weights(features={"explained": 2.0}, constant=-0.5))
+    before, _ = EmbeddedReranker(lookup, plain).scores("sail", ASKED, index)
+    after, features = EmbeddedReranker(lookup, moved).scores("sail", ASKED, index)
+    # boats wins, and "sail" stands in its text; clocks does not hold it, and is moved all the same
+    assert features.values[:, features.names.index("explained")].tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(logit(after) - logit(before), [1.5, 1.5])
 
 
 def test_scores_lie_between_zero_and_one_even_for_extreme_weights(index, lookup, calibration_with) -> None:
@@ -61,6 +88,7 @@ def test_the_embedded_calibration_weighs_known_features_only(calibration_with) -
     fitted = calibration_with().fitted
     assert set(fitted.with_examples.features) <= {*TEXT_FEATURES, *EXAMPLE_FEATURES}
     assert set(fitted.without_examples.features) <= set(TEXT_FEATURES)
+    assert set(fitted.request.features) == set(REQUEST_FEATURES)
 
 
 def test_the_columns_of_the_joint_fit_part_the_two_kinds_of_skills() -> None:

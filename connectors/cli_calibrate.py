@@ -1,0 +1,84 @@
+"""`pickysteve calibrate`: the fits and thresholds behind a pick, ours and one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from pickysteve.connectors.render import error_console, progress_bar, rows_table
+from pickysteve.errors import SettingsInvalid
+
+if TYPE_CHECKING:
+    from pickysteve.calibration.fitted import Fitted
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Mount the command."""
+    app.command("calibrate")(calibrate)
+
+
+def calibrate(
+    datasets: Annotated[Path, typer.Option(help="Folder with the splits fit/ and calibrate/.")] = Path(
+        "datasets"
+    ),
+    registry: Annotated[
+        Path | None, typer.Option(help="Folder of your skills; with --suite.", show_default=False)
+    ] = None,
+    suite: Annotated[
+        Path | None, typer.Option(help="Your requests with their gold skills.", show_default=False)
+    ] = None,
+    weights: Annotated[bool, typer.Option("--weights", help="Fit weights of your own too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where to write.", show_default=False)] = None,
+) -> None:
+    """Fit the embedded reranker on our splits, or thresholds on your own registry and suite."""
+    if (registry is None) != (suite is None):
+        raise SettingsInvalid("A calibration of your own needs both: pass --registry DIR and --suite FILE.")
+    if weights and registry is None:
+        raise SettingsInvalid("Weights of your own need your rows: pass --registry DIR and --suite FILE.")
+    if registry is not None and suite is not None:
+        fitted, target = _own(registry, suite, out, weights=weights)
+    else:
+        fitted, target = _embedded(datasets, out)
+    rows = [(name.replace("_", " "), str(value)) for name, value in fitted.report.items()]
+    Console(highlight=False).print(rows_table("calibration", ("figure", "value"), rows))
+    typer.echo(f"floor {fitted.floor}; written: {target}")
+    if registry is not None:
+        typer.echo(f'in use with the setting calibration = "{target}" or PS_CALIBRATION={target}')
+
+
+def _embedded(datasets: Path, out: Path | None) -> tuple[Fitted, Path]:
+    from pickysteve.calibration.fitted import EMBEDDED, write_fitted
+    from pickysteve.flows.calibrate import calibrate as fit_and_calibrate
+    from pickysteve.flows.scenes import load_splits
+    from pickysteve.tasks.engines.embedder import MiniLM
+    from pickysteve.tasks.engines.guard import Guard
+
+    encoder = MiniLM()
+    splits = load_splits(datasets, encoder, Guard())
+    fitted = fit_and_calibrate(*splits, encoder, error_console().print)
+    write_fitted(fitted, out or EMBEDDED)
+    return fitted, out or EMBEDDED
+
+
+def _own(registry: Path, suite: Path, out: Path | None, *, weights: bool) -> tuple[Fitted, Path]:
+    from pickysteve.calibration.fitted import EMBEDDED, read_fitted, write_fitted
+    from pickysteve.flows.calibrate_own import calibrate_own, own_calibration_file
+    from pickysteve.flows.engines import ingest
+    from pickysteve.flows.settings import load_settings
+    from pickysteve.tasks.engines.embedder import MiniLM
+    from pickysteve.tasks.engines.features import SCORING_VERSION
+
+    settings = load_settings(registry=registry)
+    with progress_bar("reading the registry") as progress:
+        index = ingest(settings, progress=progress).data
+    encoder = MiniLM()
+    base = read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION)
+    fitted = calibrate_own(index, suite, encoder, base, weights=weights, progress=error_console().print)
+    target = (out or own_calibration_file(registry)).resolve()
+    write_fitted(fitted, target)
+    return fitted, target
