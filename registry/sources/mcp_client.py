@@ -49,21 +49,20 @@ def ask_server(
                 f"{_last_line(log)}: start it by hand to see why."
             ) from error
         except (Exception, BaseExceptionGroup) as error:
-            if own := _own(error):
-                raise own from error
+            inner = _innermost(error)
+            if isinstance(inner, SourceUnavailable):
+                raise inner from error
+            said = plain_words(str(inner), 200) + _last_line(log)
             raise SourceUnavailable(
-                f"The MCP server {command[0]} cannot be read ({type(error).__name__}{_last_line(log)}):"
-                " start it by hand to see why."
+                f"The MCP server {command[0]} cannot be read ({said}): start it by hand to see why."
             ) from error
 
 
-def _own(error: BaseException) -> SourceUnavailable | None:
-    """Our own error, also where a task group wrapped it."""
-    if isinstance(error, SourceUnavailable):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        return next((own for inner in error.exceptions if (own := _own(inner))), None)
-    return None
+def _innermost(error: BaseException) -> BaseException:
+    """The first error that a task group wrapped, in however many."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _last_line(log: TextIO) -> str:
