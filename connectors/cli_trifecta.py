@@ -14,6 +14,7 @@ from pickysteve.connectors.render import error_console, progress_bar, rows_table
 from pickysteve.flows.report.words import comparison_words, floor_words
 
 if TYPE_CHECKING:
+    from pickysteve.flows.settings import Settings
     from pickysteve.flows.trifecta_report import SuiteReport, TrifectaReport
     from pickysteve.flows.trifecta_run import TrifectaPlan
 
@@ -41,6 +42,9 @@ def trifecta(
     ] = False,
     table: Annotated[Path | None, typer.Option(help="Table of suites; default: the checkout's.")] = None,
     baseline: Annotated[Path | None, typer.Option(help="Baseline file; default: the accepted one.")] = None,
+    allow_uncalibrated: Annotated[
+        bool, typer.Option("--allow-uncalibrated", help="Run on where the calibration does not fit.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Run the suites and compare them, row by row, with the accepted baseline.
@@ -49,6 +53,7 @@ def trifecta(
     nothing can be compared before --accept.
     """
     from pickysteve.flows.report.page import write_page
+    from pickysteve.flows.settings import load_settings
     from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
     from pickysteve.flows.trifecta_baseline import BASELINE, read_baseline, write_baseline
     from pickysteve.flows.trifecta_run import TrifectaPlan, accepted, new_run_folder
@@ -58,7 +63,8 @@ def trifecta(
     plan = TrifectaPlan(
         entries, out or new_run_folder(), runs=runs, workers=workers, baseline=read_baseline(place)
     )
-    found = _run(plan, orchestrated=orchestrated)
+    settings = load_settings(allow_uncalibrated=allow_uncalibrated or None)
+    found = _run(plan, settings, orchestrated=orchestrated)
     page = write_page(plan.out)
     if accept:
         write_baseline(accepted(found, plan.out, plan.baseline), place)
@@ -71,10 +77,7 @@ def trifecta(
     raise typer.Exit(_exit_code(found, accept=accept))
 
 
-def _run(plan: TrifectaPlan, *, orchestrated: bool) -> TrifectaReport:
-    from pickysteve.flows.settings import load_settings
-
-    settings = load_settings()
+def _run(plan: TrifectaPlan, settings: Settings, *, orchestrated: bool) -> TrifectaReport:
     try:
         with progress_bar("trifecta") as progress:
             if orchestrated:
@@ -86,7 +89,7 @@ def _run(plan: TrifectaPlan, *, orchestrated: bool) -> TrifectaReport:
             return run_trifecta(plan, settings, progress)
     except KeyboardInterrupt:
         error_console().print(
-            f'interrupted; nothing is lost: "pickysteve trifecta --out {plan.out}" goes on from there',
+            f"interrupted; nothing is lost: the same command with --out {plan.out} goes on from there",
             markup=False,
             soft_wrap=True,
         )

@@ -111,7 +111,7 @@ def _evaluate(
     # opened anew for each run: an engine remembers texts, and a remembered answer would count twice
     engines = plan.opener(own, lambda phase, done, total: progress(f"{name}, {phase}", done, total))
     suite.fingerprints = fingerprints(engines, own)
-    suite.floor = engines.calibration.fitted.floor
+    suite.floor = engines.calibration.fitted.floor_for(own.floor.mode, own.floor.risk)
     suite.evaluations.append(
         evaluate_suite(
             tasks,
