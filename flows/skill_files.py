@@ -36,7 +36,8 @@ def judged_units(skill_id: str, engines: Engines, config: GateConfig) -> Candida
     """The units of a skill, as the document gate lets them pass."""
     units = engines.index.data.skills[skill_id].unit_ids
     named = (Candidate(unit_id=u, skill_id=skill_id, bm25=0.0, dense=0.0, fused_rank=1) for u in units)
-    return judge_documents(Candidates(candidates=tuple(named)), engines.index, engines.defender, config)
+    found = Candidates(candidates=tuple(named))
+    return judge_documents(found, engines.index, engines.defender, config, engines.roles.auditor)
 
 
 def skill_file(skill_id: str, engines: Engines, config: GateConfig) -> SkillFile:

@@ -13,6 +13,7 @@ from platformdirs import user_runtime_path
 
 from pickysteve.errors import EngineUnavailable
 from pickysteve.flows.settings import Settings
+from pickysteve.seal import operator_seal
 from pickysteve.tasks.stage import source_digest
 
 __all__ = ["Place", "engine_place", "has_unix_sockets"]
@@ -54,6 +55,8 @@ def engine_place(settings: Settings) -> Place:
     here = Path(__file__).resolve().parents[1]
     parts = {
         "settings": settings.model_dump(mode="json"),
+        # masked above, and another key is another setting
+        "key": operator_seal().sign("llm-key", settings.llm.api_key.get_secret_value().encode()),
         "code": source_digest([here, *(here.parent / name for name in ("flows", "tasks", "registry"))]),
     }
     name = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -108,3 +108,11 @@ def test_a_folder_that_others_can_open_is_refused(variables, tmp_path):
 def test_an_engine_in_this_process_answers_the_same(small_settings):
     answer = asyncio.run(LocalEngine(small_settings).call("pick", text=REQUEST))
     assert answer["picks"] == ["rust-build-errors"]
+
+
+def test_another_key_of_the_model_host_means_another_engine(variables, monkeypatch):
+    places = set()
+    for key in ("sk-first", "sk-second"):
+        monkeypatch.setenv("PS_LLM__API_KEY", key)
+        places.add(engine_place(load_settings()))
+    assert len(places) == 2
