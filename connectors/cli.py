@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +31,7 @@ from pickysteve.connectors.render import (
     pick_json,
     progress_bar,
     show_pick,
+    show_piece,
 )
 
 __all__ = ["app", "run"]
@@ -87,11 +90,12 @@ def pick(
     ] = False,
 ) -> None:
     """Pick the skill that a request needs. Exit code 0: a pick or an abstention; 3: blocked."""
-    # nothing is executed in the embedded profile, with or without the flag
-    del no_exec
     given = {"registry": registry, "allow_uncalibrated": allow_uncalibrated or None}
-    trace, engines = _pick(request, given, exclude or [], orchestrated=orchestrated)
     console = Console(highlight=False)
+    show = show_piece(console) if not (as_json or bundle) else None
+    trace, engines = _pick(
+        request, given, exclude or [], orchestrated=orchestrated, executes=not no_exec, show=show
+    )
     if as_json:
         typer.echo(json.dumps(pick_json(trace), ensure_ascii=False, indent=1))
     elif bundle:
@@ -105,7 +109,15 @@ def pick(
         raise typer.Exit(3)
 
 
-def _pick(request: str, given: dict[str, Any], exclude: list[str], *, orchestrated: bool) -> tuple[Any, Any]:
+def _pick(
+    request: str,
+    given: dict[str, Any],
+    exclude: list[str],
+    *,
+    orchestrated: bool,
+    executes: bool,
+    show: Callable[[str], None] | None,
+) -> tuple[Any, Any]:
     from pickysteve.flows.asking import check_skill, read_request
     from pickysteve.flows.dag import pick_context
     from pickysteve.flows.engines import open_engines
@@ -116,7 +128,8 @@ def _pick(request: str, given: dict[str, Any], exclude: list[str], *, orchestrat
     text = sys.stdin.read() if request == "-" else request
     asked = read_request(text, (*settings.exclude, *exclude), settings.gate)
     with progress_bar("reading the registry for the first time") as progress:
-        engines = open_engines(settings, progress)
+        engines = open_engines(settings, progress, executes=executes)
+    engines = replace(engines, show=show) if show else engines
     for skill in exclude:
         check_skill(skill, engines.index.skills)
     if orchestrated:

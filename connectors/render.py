@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "rows_table",
     "show_evaluation",
     "show_pick",
+    "show_piece",
 ]
 
 GROUPS = {
@@ -74,6 +75,8 @@ def pick_json(trace: Trace) -> dict[str, Any]:
         "bundle": trace.bundle.text,
         "candidates": [_candidate_json(candidate) for candidate in trace.candidates],
         "degraded": [degradation.model_dump() for degradation in trace.degraded],
+        "spent": [spent.model_dump() for spent in trace.spent],
+        "execution": {"state": trace.execution.state, "answer": trace.execution.answer},
         "run_id": trace.run_id,
         "milliseconds": trace.milliseconds,
         "reasons": list(pick.reasons),
@@ -114,10 +117,22 @@ def show_pick(trace: Trace, console: Console) -> None:
         console.print(f"[cyan]{escape(pick.question)}[/]")
     for skill_id, line in pick.shortlist.items():
         console.print(f"  [bold]{escape(skill_id)}[/]  {escape(line)}")
+    for degradation in trace.degraded:
+        console.print(f"[yellow]{escape(degradation.stage)} fell back: {escape(degradation.reason)}[/]")
     size = (
         f", bundle of {len(trace.bundle.text):,} characters (--bundle prints it)" if trace.bundle.text else ""
     )
     console.print(f"[dim]{trace.milliseconds:.0f} ms, run {trace.run_id}{size}[/]")
+
+
+def show_piece(console: Console) -> Callable[[str], None]:
+    """Print a model's answer as it comes, without what could steer a terminal."""
+
+    def show(piece: str) -> None:
+        plain = "".join(c for c in piece if c.isprintable() or c in "\n\t")
+        console.print(plain, end="", markup=False, soft_wrap=True)
+
+    return show
 
 
 def explain_table(trace: Trace, fitted: Fitted, has_examples: dict[str, bool], rows: int = 5) -> Table:

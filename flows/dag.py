@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.assemble import assemble
+from pickysteve.tasks.clarify import clarify
 from pickysteve.tasks.compat import compat
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, Reranker
-from pickysteve.tasks.execute import execute
+from pickysteve.tasks.execute import Executor, execute, unseen
 from pickysteve.tasks.floor import floor
 from pickysteve.tasks.gate import gate_documents, gate_fingerprint, gate_request
-from pickysteve.tasks.judge import judge
+from pickysteve.tasks.judge_model import judge
 from pickysteve.tasks.knowledge import knowledge
 from pickysteve.tasks.log import check_writable, log, new_run_id
 from pickysteve.tasks.rerank import rerank
 from pickysteve.tasks.retrieve import retrieve
 from pickysteve.tasks.roles import Roles
-from pickysteve.tasks.route import route
+from pickysteve.tasks.route_model import route
 from pickysteve.tasks.stage import Run
 from pickysteve.tasks.values import Bundle, Candidate, Compatibility, Execution, Pick, Request, Trace
 
@@ -41,6 +43,8 @@ class Engines:
     calibration: Calibration
     roles: Roles = field(default_factory=Roles)
     """Language models; all off unless they are configured."""
+    show: Callable[[str], None] = unseen
+    """Where the executor's answer is shown as it comes."""
 
 
 @dataclass
@@ -77,6 +81,7 @@ def pick_context(request: Request, engines: Engines, settings: Settings, run: Ru
         bundle=decision.bundle,
         execution=decision.execution,
         degraded=tuple(run.degraded),
+        spent=tuple(run.spent),
         stages=tuple(run.records),
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
     )
@@ -90,7 +95,7 @@ def _decide(request: Request, engines: Engines, settings: Settings, run: Run) ->
     verdict = run(gate_request, request, using=(defender, roles.adjudicator), config=settings.gate)
     if not verdict.allowed:
         return _Decision(_blocked(verdict), verdict)
-    routed = run(route, request, config=settings.route)
+    routed = run(route, request, using=(roles.router,), config=settings.route)
     found = run(retrieve, request, routed, using=(index, encoder), config=settings.retrieve)
     gated = run(gate_documents, found, using=(index, defender, roles.auditor), config=settings.gate)
     if gated.aborted or (gated.refused and not gated.candidates):
@@ -98,10 +103,16 @@ def _decide(request: Request, engines: Engines, settings: Settings, run: Run) ->
     ranked = run(rerank, routed, gated, using=(index, engines.reranker), config=settings.rerank)
     pool = run(floor, ranked, using=(index, engines.calibration), config=settings.floor)
     notes = run(knowledge, pool, using=(index,), config=settings.knowledge)
-    pick = run(judge, routed, pool, notes, using=(index, engines.calibration), config=settings.judge)
-    compatibility = run(compat, pick, notes, config=settings.compat)
+    judges = (index, engines.calibration, roles.judge)
+    pick = run(judge, routed, pool, notes, using=judges, config=settings.judge)
+    if pick.question and roles.clarifier.model:
+        asking = (index, defender, roles.clarifier)
+        asked = run(clarify, request, pool, pick, using=asking, config=settings.gate)
+        pick = pick.model_copy(update={"question": asked.question or pick.question})
+    compatibility = run(compat, pick, notes, using=(index, roles.compat), config=settings.compat)
     bundle = run(assemble, pick, using=(index,), config=settings.assemble)
-    execution = run(execute, pick, bundle, config=settings.execute)
+    executor = Executor(roles.executor, engines.show)
+    execution = run(execute, request, pick, bundle, using=(executor,), config=settings.execute)
     return _Decision(pick, verdict, ranked.candidates, compatibility, bundle, execution)
 
 

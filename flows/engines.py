@@ -63,14 +63,15 @@ def ingest(
     )
 
 
-def open_engines(settings: Settings, progress: Progress = quiet) -> Engines:
+def open_engines(settings: Settings, progress: Progress = quiet, *, executes: bool = False) -> Engines:
     """The embedded profile, which needs nothing but this machine, and the language models of the settings.
 
-    A registry without an index, or with one of other models, is ingested first. Raises
-    RegistryMissing, RegistryEmpty, IndexCorrupt or CalibrationMismatch.
+    With `executes`, a model that is named for it answers with the bundle. A registry without an index,
+    or with one of other models, is ingested first. Raises RegistryMissing, RegistryEmpty, IndexCorrupt
+    or CalibrationMismatch.
     """
     encoder = MiniLM()
-    defender, roles = Guard(), open_roles(settings.llm)
+    defender, roles = Guard(), open_roles(settings.llm, executes=executes)
     calibrated = open_calibration(settings, encoder)
     data = current_index(settings, encoder, defender, roles.auditor)
     return engines_on(data or ingest(settings, progress=progress).data, encoder, defender, roles, calibrated)

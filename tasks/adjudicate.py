@@ -58,7 +58,7 @@ def adjudicated(text: str, findings: Sequence[Finding], adjudicator: Role) -> li
     A model that fails is no error here: it is one more finding, and the block stands.
     """
     try:
-        answer = adjudicator.ask(text, Adjudication, exact=True).answer
+        answer = adjudicator.ask({"request": text}, Adjudication, exact=True).answer
     except ModelUnavailable as failed:
         return [
             *findings,

@@ -82,7 +82,7 @@ class DocumentAuditor:
     def _read(self, lines: dict[int, str]) -> Finding | None:
         """What the model finds in some numbered lines; None when it finds nothing."""
         numbered = "\n".join(f"{number}: {line}" for number, line in lines.items())
-        answer = self.role.ask(numbered, Audit, exact=True).answer
+        answer = self.role.ask({"document": numbered}, Audit, exact=True).answer
         if answer.behaviour == "none":
             return None
         passage = lines.get(answer.line, next(iter(lines.values())))

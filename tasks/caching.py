@@ -98,8 +98,13 @@ class ValueSerializer(Serializer):
         return kind.model_validate(record["value"])
 
 
-def make_task(name: str, body: Callable[..., Any], *, cached: bool, timeout_seconds: float) -> Task[..., Any]:
-    """The Prefect task of a stage. A stage that is not cached is not persisted either."""
+def make_task(
+    name: str, body: Callable[..., Any], *, cached: bool, timeout_seconds: float, fresh: bool = False
+) -> Task[..., Any]:
+    """The Prefect task of a stage. A stage that is not cached is not persisted either.
+
+    A fresh task reads no result and replaces the one that is there.
+    """
     if not cached:
         return Task(
             body,
@@ -117,6 +122,7 @@ def make_task(name: str, body: Callable[..., Any], *, cached: bool, timeout_seco
         cache_expiration=CACHE_EXPIRATION,
         cache_result_in_memory=False,
         persist_result=True,
+        refresh_cache=fresh,
         result_serializer=ValueSerializer(),
         timeout_seconds=timeout_seconds,
     )

@@ -10,18 +10,36 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from pickysteve.calibration.fitted import Weights
 from pickysteve.calibration.probability import Platt
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration
-from pickysteve.tasks.stage import StageConfig, stage
+from pickysteve.tasks.stage import StageConfig
 from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
 
-__all__ = ["PAIR_FEATURES", "JudgeConfig", "Pair", "half_winners", "judge", "judge_pool", "log_odds"]
+__all__ = [
+    "PAIR_FEATURES",
+    "JudgeConfig",
+    "Pair",
+    "abstention",
+    "half_winners",
+    "judge_pool",
+    "log_odds",
+    "shortlist_of",
+    "which_question",
+]
 
 
 class JudgeConfig(StageConfig):
-    """The deterministic judge has no knobs: its thresholds are calibrated."""
+    """Knobs of a judge by a model. The deterministic one has none: its thresholds are calibrated."""
+
+    judged_options: int = Field(5, gt=0, description="options that the model reads")
+    judge_characters: int = Field(24_000, ge=1_000, description="characters of all options together")
+    spare_settled: bool = Field(
+        False, description="where the deterministic judge is sure of one skill, ask no model"
+    )
 
 
 PAIR_FEATURES = ("weaker", "lead", "whole", "signalled")
@@ -90,7 +108,8 @@ def judge_pool(
         return _compound(pair, route, pool)
     best = next(iter(pool.options), None)
     if best is None or best.score < pool.floor:
-        return _abstain(pool, _shortlist(pool.prediction_set, notes, index))
+        reason = f"the best score is under the floor of {pool.floor:.2f}"
+        return abstention(pool, reason, shortlist_of(pool.prediction_set, notes, index))
     ambiguous = len(pool.prediction_set) > 1
     return Pick(
         status="ok",
@@ -99,9 +118,9 @@ def judge_pool(
         confidence=_confidence(best, fitted.probability),
         low_confidence=best.score < fitted.sure_score,
         ambiguous=ambiguous,
-        question=_which(pool.prediction_set) if ambiguous else "",
+        question=which_question(pool.prediction_set) if ambiguous else "",
         reasons=_reasons(best, pool),
-        shortlist=_shortlist(pool.prediction_set, notes, index) if ambiguous else {},
+        shortlist=shortlist_of(pool.prediction_set, notes, index) if ambiguous else {},
     )
 
 
@@ -119,7 +138,8 @@ def _compound(pair: Pair, route: Route, pool: Pool) -> Pick:
     return Pick(status="ok", skills=best_first, prediction_set=best_first, reasons=tuple(reasons))
 
 
-def _abstain(pool: Pool, shortlist: dict[str, str]) -> Pick:
+def abstention(pool: Pool, reason: str, shortlist: dict[str, str]) -> Pick:
+    """No pick: why, the nearest skills, and a question back."""
     nearest = [option.skill_id for option in (pool.options or pool.nearest)]
     if nearest:
         hint = f"The nearest are {', '.join(nearest[:3])}, and none is close enough."
@@ -129,12 +149,13 @@ def _abstain(pool: Pool, shortlist: dict[str, str]) -> Pick:
         status="no_confident_match",
         prediction_set=pool.prediction_set,
         question=f"No skill here clearly fits. {hint} What outcome do you need, and in which tool or field?",
-        reasons=(f"the best score is under the floor of {pool.floor:.2f}",),
+        reasons=(reason,),
         shortlist=shortlist,
     )
 
 
-def _which(skills: Sequence[str]) -> str:
+def which_question(skills: Sequence[str]) -> str:
+    """The question that goes with a shortlist."""
     return f"More than one skill may fit: {', '.join(skills)}. Which of them is it about?"
 
 
@@ -146,7 +167,7 @@ def _reasons(best: Option, pool: Pool) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _shortlist(skills: Sequence[str], notes: Notes, index: SearchIndex) -> dict[str, str]:
+def shortlist_of(skills: Sequence[str], notes: Notes, index: SearchIndex) -> dict[str, str]:
     """A line for each skill: what it does, and what it is not for."""
     by_id = {note.skill_id: note for note in notes.notes}
     return {skill_id: _line(skill_id, by_id.get(skill_id), index) for skill_id in skills}
@@ -162,6 +183,3 @@ def _line(skill_id: str, note: Note | None, index: SearchIndex) -> str:
 def _short(text: str, limit: int = 80) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[: limit - 3].rstrip()}..."
-
-
-judge = stage("judge", judge_pool, cached=True)

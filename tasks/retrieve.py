@@ -43,10 +43,11 @@ def reciprocal_rank_fusion(scores: Sequence[Floats], k: int) -> Floats:
 def retrieve_candidates(
     request: Request, route: Route, index: SearchIndex, encoder: Embedder, config: RetrieveConfig
 ) -> Candidates:
-    """The units that words or meaning bring up, and words for each half that may be a job of its own."""
-    lexical = [index.bm25.coverage(stemmed_terms(query)) for query in (route.query, *route.halves)]
-    dense = _nearest(encoder.encode([route.query])[0], index)
-    fused = reciprocal_rank_fusion([lexical[0], dense, *lexical[1:]], config.rrf_k)
+    """The units that words or meaning bring up, words for each half, and both for each further search."""
+    queries = (route.query, *route.halves, *route.searches)
+    lexical = [index.bm25.coverage(stemmed_terms(query)) for query in queries]
+    dense, *further = (_nearest(v, index) for v in encoder.encode([route.query, *route.searches]))
+    fused = reciprocal_rank_fusion([lexical[0], dense, *lexical[1:], *further], config.rrf_k)
     wanted = [
         row for row in np.argsort(-fused, kind="stable") if _skill_of(row, index) not in request.exclude
     ]

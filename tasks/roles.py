@@ -7,8 +7,8 @@ a nonce that its author cannot know, and what could pass for a marker inside it 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
@@ -17,6 +17,7 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel
 
 from pickysteve.seal import operator_seal
+from pickysteve.tasks.assemble import attribute
 from pickysteve.tasks.engines.folding import neutralise
 from pickysteve.tasks.engines.llm import (
     LONGEST_ANSWER_SECONDS,
@@ -25,9 +26,11 @@ from pickysteve.tasks.engines.llm import (
     Message,
     Reply,
     RoleName,
+    Usage,
     chat_model,
 )
 from pickysteve.tasks.engines.llm_answer import wire_schema
+from pickysteve.tasks.values import Spent
 
 __all__ = ["MODEL_STAGE_SECONDS", "OFF", "Role", "Roles", "bounded", "open_roles", "prompt_text"]
 
@@ -57,8 +60,8 @@ class Role:
             return ""
         return sha256(f"{self.model.fingerprint} {self.prompt}".encode()).hexdigest()
 
-    def ask(self, data: str, answer: type[Answer], *, exact: bool = False) -> Reply[Answer]:
-        """Have the model read the data and answer.
+    def ask(self, data: Mapping[str, str], answer: type[Answer], *, exact: bool = False) -> Reply[Answer]:
+        """Have the model read the named texts and answer.
 
         Raises:
             ModelUnavailable: no usable answer came.
@@ -67,6 +70,10 @@ class Role:
         if self.model is None:
             raise ValueError(f"The role {self.name} is off.")
         return self.model.chat(_messages(self.prompt, data, answer), answer, exact=exact)
+
+    def spent(self, usage: Usage) -> tuple[Spent, ...]:
+        """A call as it stands in the record."""
+        return (Spent(role=self.name, **asdict(usage)),)
 
 
 OFF = Role("adjudicator")
@@ -78,7 +85,7 @@ def prompt_text(name: str) -> str:
     return files("pickysteve.tasks").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
-def _messages(prompt: str, data: str, answer: type[BaseModel]) -> Sequence[Message]:
+def _messages(prompt: str, data: Mapping[str, str], answer: type[BaseModel]) -> Sequence[Message]:
     schema = json.dumps(wire_schema(answer), separators=(",", ":"))
     block, nonce = bounded(data)
     # Not every host compiles a schema, so the model reads it too. The nonce comes last: hosts keep what
@@ -91,16 +98,19 @@ def _messages(prompt: str, data: str, answer: type[BaseModel]) -> Sequence[Messa
     return Message("system", told), Message("user", f"{block}\n{reminder}")
 
 
-def bounded(data: str) -> tuple[str, str]:
-    """The data inside its boundary, and the nonce.
+def bounded(data: Mapping[str, str]) -> tuple[str, str]:
+    """The named texts inside one boundary, each in a tag of its own, and the nonce of both.
 
     The nonce is a keyed hash of the data: its author cannot know it, and the same question stays the
     same, so that an answer can be repeated.
     """
-    body = neutralise(data)
-    content = body.encode("utf-8", "surrogatepass")
+    bodies = {attribute(name): neutralise(text) for name, text in data.items()}
+    content = json.dumps(bodies).encode()
     nonce = operator_seal().sign("prompt", content)[:NONCE_DIGITS]
-    return f"<<UNTRUSTED-{nonce}>>\n{body}\n<<END-{nonce}>>", nonce
+    tags = "".join(
+        f'<text-{nonce} name="{name}">\n{body}\n</text-{nonce}>\n' for name, body in bodies.items()
+    )
+    return f"<<UNTRUSTED-{nonce}>>\n{tags}<<END-{nonce}>>", nonce
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,11 @@ class Roles:
     executor: Role = field(default_factory=lambda: Role("executor"))
 
 
-def open_roles(config: LlmConfig) -> Roles:
-    """The roles that the settings give a model. Nothing connects before a role is first asked."""
+def open_roles(config: LlmConfig, *, executes: bool = False) -> Roles:
+    """The roles that the settings give a model; the executor only where it is wanted.
+
+    Nothing connects before a role is first asked.
+    """
     names: tuple[RoleName, ...] = get_args(RoleName)
-    return Roles(**{name: Role(name, chat_model(config, name)) for name in names})
+    wanted = [name for name in names if executes or name != "executor"]
+    return Roles(**{name: Role(name, chat_model(config, name)) for name in wanted})

@@ -9,10 +9,10 @@ import re
 
 from pydantic import Field
 
-from pickysteve.tasks.stage import StageConfig, stage
+from pickysteve.tasks.stage import StageConfig
 from pickysteve.tasks.values import Clause, Cut, Request, Route
 
-__all__ = ["RouteConfig", "cut_compound", "parse_request", "read_clauses", "route"]
+__all__ = ["RouteConfig", "cut_compound", "parse_request", "read_clauses"]
 
 
 class RouteConfig(StageConfig):
@@ -140,6 +140,3 @@ def parse_request(request: Request, config: RouteConfig) -> Route:
     return Route(
         query=_flat(text), clauses=read_clauses(text, config.max_clauses), cuts=cut_compound(text, config)
     )
-
-
-route = stage("route", parse_request, cached=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict
 
 from pickysteve.registry.models import Value, Verdict
-from pickysteve.tasks.values import Degradation, Mark, StageOutput, StageRecord
+from pickysteve.tasks.values import Degradation, Mark, Spent, StageOutput, StageRecord
 
 if TYPE_CHECKING:
     from prefect import Task
@@ -116,6 +116,7 @@ class Run(Protocol):
 
     records: list[StageRecord]
     degraded: list[Degradation]
+    spent: list[Spent]
 
     def __call__(
         self, stage: Stage[Out], *values: Value, using: tuple[Handle, ...] = (), config: StageConfig
@@ -129,6 +130,7 @@ class Direct:
 
     records: list[StageRecord] = field(default_factory=list)
     degraded: list[Degradation] = field(default_factory=list)
+    spent: list[Spent] = field(default_factory=list)
 
     def __call__(
         self, stage: Stage[Out], *values: Value, using: tuple[Handle, ...] = (), config: StageConfig
@@ -151,6 +153,8 @@ class Direct:
         )
         if isinstance(output, StageOutput | Verdict) and output.degraded:
             self.degraded.append(Degradation(stage=call.stage.name, reason=output.degraded))
+        if isinstance(output, StageOutput) and call.ran:
+            self.spent.extend(output.spent)
 
 
 @dataclass
@@ -167,6 +171,9 @@ class Orchestrated(Direct):
         call = _Call(stage, using, config, key)
         marks = tuple(value.mark for value in values if isinstance(value, StageOutput))
         output = cast(Out, _task(stage)(marks, quote(values), quote(call)))
+        if not call.ran and isinstance(output, StageOutput) and output.degraded:
+            # a fault of a model passes, and what it left in the cache must not outlive it
+            output = cast(Out, _task(stage, fresh=True)(marks, quote(values), quote(call)))
         self.keep(call, output)
         return output
 
@@ -191,11 +198,13 @@ class _Call(Generic[Out]):
 
 
 @cache
-def _task(stage: Stage[Any]) -> Task[..., Any]:
-    """The Prefect task around a stage, made on its first orchestrated use."""
+def _task(stage: Stage[Any], *, fresh: bool = False) -> Task[..., Any]:
+    """The Prefect task around a stage, made on its first use as one. A fresh one replaces its result."""
     from pickysteve.tasks.caching import make_task
 
     def body(marks: tuple[Mark, ...], values: tuple[Value, ...], call: Any) -> Any:
         return call(values)
 
-    return make_task(stage.name, body, cached=stage.cached, timeout_seconds=stage.timeout_seconds)
+    return make_task(
+        stage.name, body, cached=stage.cached, timeout_seconds=stage.timeout_seconds, fresh=fresh
+    )

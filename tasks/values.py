@@ -23,8 +23,10 @@ __all__ = [
     "Option",
     "Pick",
     "Pool",
+    "Question",
     "Request",
     "Route",
+    "Spent",
     "StageOutput",
     "StageRecord",
     "Status",
@@ -39,6 +41,16 @@ class Mark(Value):
     """An object of its own, for Prefect to follow."""
 
 
+class Spent(Value):
+    """What a model was asked for and took."""
+
+    role: str
+    prompt_tokens: int
+    answer_tokens: int
+    cost: float | None = None
+    """In the currency of the configured prices; None where the model has no price."""
+
+
 class StageOutput(Value):
     """What a stage returns; it says so itself when the stage fell back."""
 
@@ -47,6 +59,9 @@ class StageOutput(Value):
 
     degraded: str = ""
     """Why the stage fell back to a weaker method; empty when it did not."""
+
+    spent: tuple[Spent, ...] = ()
+    """Calls of language models; a result from the cache spent nothing now."""
 
 
 class Request(Value):
@@ -78,6 +93,8 @@ class Route(StageOutput):
     query: str
     clauses: tuple[Clause, ...]
     cuts: tuple[Cut, ...] = ()
+    searches: tuple[str, ...] = ()
+    """Further search queries, by a model that read the request; the request itself stays the query."""
     origin: str = "deterministic"
 
     @property
@@ -164,6 +181,12 @@ class Pick(StageOutput):
     """For an ambiguous pick or an abstention: a line for each skill of the prediction set that may fit."""
 
 
+class Question(StageOutput):
+    """What to ask whoever asked; empty when the question of the pick stands."""
+
+    question: str = ""
+
+
 class Compatibility(StageOutput):
     """Whether two picked skills may stand together. It flags; it never merges."""
 
@@ -217,5 +240,6 @@ class Trace(Value):
     bundle: Bundle = Bundle()
     execution: Execution = Execution()
     degraded: tuple[Degradation, ...] = ()
+    spent: tuple[Spent, ...] = ()
     stages: tuple[StageRecord, ...] = ()
     milliseconds: float = 0.0

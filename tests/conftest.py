@@ -115,9 +115,9 @@ def llama():
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.model_alias = {"smollm2"}
-    params.n_ctx = 8192
-    # one slot a role, so that each prompt is read once; one thread, as more would wait for busy cores
-    params.n_parallel = 2
+    # a slot for each role, so that each prompt is read once; one thread, as more wait for busy cores
+    params.n_ctx = 8 * 2048
+    params.n_parallel = 8
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.verbosity = -1
     return xllamacpp.Server(params)

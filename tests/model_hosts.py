@@ -105,6 +105,53 @@ def says(content: Any, finish: str = "stop", prompt_tokens: int = 7, answer_toke
     return answer
 
 
+def streams(
+    *pieces: str, finish: str = "stop", breaks: bool = False, hangs: bool = False, pause_seconds: float = 0
+) -> Behaviour:
+    """An answer in pieces on either wire; it may break off, or go silent, before its end."""
+
+    def lines(ollama: bool) -> Iterator[bytes]:
+        for piece in pieces:
+            if ollama:
+                yield json.dumps({"message": {"role": "assistant", "content": piece}, "done": False}).encode()
+            else:
+                yield _event([{"index": 0, "delta": {"content": piece}, "finish_reason": None}])
+        if breaks or hangs:
+            return
+        if ollama:
+            end = {"done": True, "done_reason": finish, "prompt_eval_count": 7, "eval_count": len(pieces)}
+            yield json.dumps(end | {"message": {"role": "assistant", "content": ""}}).encode()
+            return
+        yield _event([{"index": 0, "delta": {}, "finish_reason": finish}])
+        yield _event([], {"prompt_tokens": 7, "completion_tokens": len(pieces)}) + b"\n\ndata: [DONE]"
+
+    def answer(handler: Handler) -> None:
+        ollama = handler.path == "/api/chat"
+        handler.send_response(200)
+        handler.send_header("content-type", "application/x-ndjson" if ollama else "text/event-stream")
+        handler.send_header("transfer-encoding", "chunked")
+        handler.end_headers()
+        for line in lines(ollama):
+            body = line + (b"\n" if ollama else b"\n\n")
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(body), body))
+            handler.wfile.flush()
+            time.sleep(pause_seconds)
+        if hangs:
+            handler.server.closing.wait(30)
+        if breaks:
+            handler.close_connection = True
+            handler.connection.shutdown(2)
+        else:
+            handler.wfile.write(b"0\r\n\r\n")
+
+    return answer
+
+
+def _event(choices: list[Any], usage: dict[str, int] | None = None) -> bytes:
+    event = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": choices}
+    return b"data: " + json.dumps(event | ({"usage": usage} if usage else {})).encode()
+
+
 def sends(body: bytes, status: int = 200, **headers: str) -> Behaviour:
     """These bytes, with this status; underscores in the names of headers are dashes."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -6,7 +6,7 @@ openai nor ollama.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, Self, TypeVar
 
@@ -65,7 +65,9 @@ class RoleModels(_Config):
     judge: str = Field("", description="picks among the candidates")
     compat: str = Field("", description="says whether two picks fit together")
     clarifier: str = Field("", description="asks one question when nothing fits")
-    executor: str = Field("", description="answers with the bundle")
+    executor: str = Field(
+        "", description="answers the request with the bundle; without a model named here, nobody does"
+    )
 
 
 class LlmConfig(_Config):
@@ -117,7 +119,9 @@ class LlmConfig(_Config):
         """The model of a role; empty when the role has none."""
         if self.provider == "none":
             return ""
-        model: str = getattr(self.roles, role) or self.model
+        # an answer is another product than a pick, so it is asked for by name
+        common = "" if role == "executor" else self.model
+        model: str = getattr(self.roles, role) or common
         return "" if model.lower() == NO_MODEL else model
 
 
@@ -162,6 +166,12 @@ class ChatModel(Protocol):
         """Ask once. With `exact` the answer must be the JSON alone: nothing is taken out of prose.
 
         Raises ModelUnavailable, which names the fault and its remedy.
+        """
+
+    def stream(self, messages: Sequence[Message], show: Callable[[str], None]) -> tuple[str, Usage]:
+        """Ask for free text, and show it piece by piece; returns the whole.
+
+        The timeout counts anew after each piece. Raises ModelUnavailable, also after some was shown.
         """
 
 

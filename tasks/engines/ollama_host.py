@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import ollama
 
-from pickysteve.tasks.engines.llm_host import BoundedBody, Call, HostFault, Raw, status_fault, whole
+from pickysteve.tasks.engines.llm_wire import BoundedBody, Call, HostFault, Raw, status_fault, whole
 
 __all__ = ["OllamaHost"]
 
@@ -23,29 +25,47 @@ class OllamaHost:
 
     async def ask(self, call: Call) -> Raw:
         """Ask once; raises HostFault."""
-        retry_after: list[str | None] = [None]
-        client = _client(call, retry_after)
-        try:
-            response = await client.chat(
-                model=call.model,
-                messages=[{"role": message.role, "content": message.content} for message in call.messages],
-                think=False,
-                format=call.schema,
-                options=_options(call),
-            )
-        except ollama.ResponseError as error:
-            raise status_fault(error.status_code, retry_after[0]) from error
-        except ConnectionError as error:
-            raise HostFault("refused", passes=True) from error
-        except httpx.TimeoutException as error:
-            raise HostFault("timeout") from error
-        except httpx.HTTPError as error:
-            raise HostFault("cut-off") from error
-        except (ValueError, TypeError) as error:
-            raise HostFault("broken") from error
-        finally:
-            await client.close()  # type: ignore[no-untyped-call]
-        return _raw(response, call)
+        async with _connection(call) as client:
+            response = await client.chat(**_question(call), format=call.schema)
+            return _raw(response, response.message.content or "", call)
+
+    async def stream(self, call: Call, show: Callable[[str], None]) -> Raw:
+        """Ask once, and show the answer as it comes; raises HostFault."""
+        pieces: list[str] = []
+        async with _connection(call) as client:
+            async for part in await client.chat(**_question(call), stream=True):
+                if piece := part.message.content:
+                    pieces.append(piece)
+                    show(piece)
+                if part.done:
+                    return _raw(part, "".join(pieces), call)
+        raise HostFault("cut-off")
+
+
+@asynccontextmanager
+async def _connection(call: Call) -> AsyncIterator[ollama.AsyncClient]:
+    """A client, whose errors become faults."""
+    retry_after: list[str | None] = [None]
+    client = _client(call, retry_after)
+    try:
+        yield client
+    except ollama.ResponseError as error:
+        raise status_fault(error.status_code, retry_after[0]) from error
+    except (ConnectionError, httpx.ConnectError) as error:
+        raise HostFault("refused", passes=True) from error
+    except httpx.TimeoutException as error:
+        raise HostFault("timeout") from error
+    except httpx.HTTPError as error:
+        raise HostFault("cut-off") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise HostFault("broken") from error
+    finally:
+        await client.close()  # type: ignore[no-untyped-call]
+
+
+def _question(call: Call) -> dict[str, Any]:
+    messages = [{"role": message.role, "content": message.content} for message in call.messages]
+    return {"model": call.model, "messages": messages, "think": False, "options": _options(call)}
 
 
 def _client(call: Call, retry_after: list[str | None]) -> ollama.AsyncClient:
@@ -71,9 +91,9 @@ def _options(call: Call) -> dict[str, Any]:
     return sizes | ({"temperature": 0, "seed": SEED} if call.config.deterministic else {})
 
 
-def _raw(response: ollama.ChatResponse, call: Call) -> Raw:
+def _raw(response: ollama.ChatResponse, text: str, call: Call) -> Raw:
     read, written = response.prompt_eval_count or 0, response.eval_count or 0
     # Ollama cuts a prompt that is too long for the context and says nothing
     if read + written >= call.config.context_tokens:
         raise HostFault("unread", f"the context is {call.config.context_tokens} tokens")
-    return Raw(whole(response.message.content, response.done_reason), read, written)
+    return Raw(whole(text, response.done_reason), read, written)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
 import openai
+import openai.resources.chat  # the client would load it inside the first call
 from pydantic import BaseModel, Field, ValidationError
 
-from pickysteve.tasks.engines.llm_host import BoundedBody, Call, HostFault, Raw, status_fault, whole
+from pickysteve.tasks.engines.llm_wire import BoundedBody, Call, HostFault, Raw, status_fault, whole
 
 __all__ = ["OpenAIHost"]
 
@@ -38,6 +41,18 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
+class _PartOfChoice(BaseModel):
+    delta: _Message
+    finish_reason: str | None = None
+
+
+class _Part(BaseModel):
+    """One event of a streamed completion."""
+
+    choices: list[_PartOfChoice] = []
+    usage: _Usage | None = None
+
+
 class _Body(BoundedBody, httpx2.AsyncByteStream):
     pass
 
@@ -47,17 +62,46 @@ class OpenAIHost:
 
     async def ask(self, call: Call) -> Raw:
         """Ask once; raises HostFault."""
-        async with _client(call) as client:
-            try:
-                response = await client.chat.completions.with_raw_response.create(**_question(call))
-            except openai.APIStatusError as error:
-                raise status_fault(error.status_code, error.response.headers.get("retry-after")) from error
-            except openai.APITimeoutError as error:
-                raise HostFault("timeout") from error
-            except openai.APIConnectionError as error:
-                refused = isinstance(error.__cause__, httpx2.ConnectError)
-                raise HostFault("refused" if refused else "cut-off", passes=refused) from error
-        return _raw(response.content)
+        async with _connection(call) as client:
+            response = await client.chat.completions.with_raw_response.create(**_question(call))
+            return _raw(response.content)
+
+    async def stream(self, call: Call, show: Callable[[str], None]) -> Raw:
+        """Ask once, and show the answer as it comes; raises HostFault."""
+        pieces: list[str] = []
+        end, usage = None, _Usage()
+        async with _connection(call) as client:
+            question = _question(call) | {"stream": True, "stream_options": {"include_usage": True}}
+            async for event in await client.chat.completions.create(**question):
+                part = _Part.model_validate(event.model_dump())
+                usage = part.usage or usage
+                for choice in part.choices[:1]:
+                    end = choice.finish_reason or end
+                    if choice.delta.content:
+                        pieces.append(choice.delta.content)
+                        show(choice.delta.content)
+        if end is None:
+            raise HostFault("cut-off")
+        return Raw(whole("".join(pieces), end), usage.prompt_tokens, usage.completion_tokens)
+
+
+@asynccontextmanager
+async def _connection(call: Call) -> AsyncIterator[openai.AsyncOpenAI]:
+    """A client, whose errors become faults."""
+    async with _client(call) as client:
+        try:
+            yield client
+        except openai.APIStatusError as error:
+            raise status_fault(error.status_code, error.response.headers.get("retry-after")) from error
+        except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+            raise HostFault("timeout") from error
+        except openai.APIConnectionError as error:
+            refused = isinstance(error.__cause__, httpx2.ConnectError)
+            raise HostFault("refused" if refused else "cut-off", passes=refused) from error
+        except httpx2.HTTPError as error:
+            raise HostFault("cut-off") from error
+        except (openai.APIError, ValueError, TypeError, AttributeError) as error:
+            raise HostFault("broken") from error
 
 
 def _client(call: Call) -> openai.AsyncOpenAI:
@@ -78,13 +122,14 @@ def _client(call: Call) -> openai.AsyncOpenAI:
 
 
 def _question(call: Call) -> dict[str, Any]:
-    schema = {"name": "answer", "strict": True, "schema": call.schema}
     question: dict[str, Any] = {
         "model": call.model,
         "messages": [{"role": message.role, "content": message.content} for message in call.messages],
-        "response_format": {"type": "json_schema", "json_schema": schema},
         "max_completion_tokens": call.config.max_answer_tokens,
     }
+    if call.schema:
+        schema = {"name": "answer", "strict": True, "schema": call.schema}
+        question["response_format"] = {"type": "json_schema", "json_schema": schema}
     return question | ({"temperature": 0, "seed": SEED} if call.config.deterministic else {})
 
 

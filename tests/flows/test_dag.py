@@ -93,6 +93,58 @@ def test_an_adjudicator_that_fails_leaves_a_block_and_a_mark_in_the_record(
     assert rescued.degraded == ()
 
 
+class Wire:
+    """Answers every role by the prompt that it was asked with."""
+
+    def __init__(self, roles, **answers):
+        self.prompts = {getattr(roles, name).prompt[:80]: answer for name, answer in answers.items()}
+
+    def __call__(self, handler):
+        prompt = handler.asked["messages"][0]["content"][:80]
+        hosts.says(self.prompts[prompt])(handler)
+
+
+def test_models_play_every_role_of_a_pick(engines, small_settings, host):
+    config = LlmConfig(provider="openai", base_url=host.url, model="m")
+    roles = open_roles(config)
+    # without the auditor: this index was made without one
+    local = replace(engines, roles=replace(roles, auditor=Roles().auditor))
+    host.tells(
+        Wire(
+            roles,
+            router={"query": "review of Rust code", "sub_queries": [], "tags": ["rust"]},
+            judge={"jobs": "two", "first": "1", "second": "2", "sure": True},
+            compat={"state": "conflict", "about": "same-step"},
+        )
+    )
+    request = Request(text="review my Rust endpoint for security and REST design")
+    trace = pick_context(request, local, small_settings, Direct())
+    assert len(trace.pick.skills) == 2
+    assert trace.compatibility.state == "conflict"
+    assert [spent.role for spent in trace.spent] == ["router", "judge", "compat"]
+    assert (trace.degraded, trace.execution.state) == ((), "off")
+    assert {section.skill_id for section in parse_bundle(trace.bundle.text)} == set(trace.pick.skills)
+    assert {"router", "judge", "compat", "adjudicator"} <= trace.fingerprints.keys()
+
+
+def test_models_that_fail_leave_the_pick_as_it_is_without_them(engines, small_settings, host):
+    roles = open_roles(LlmConfig(provider="openai", base_url=host.url, model="m", timeout_seconds=2))
+    # without the auditor: this index was made without one
+    local = replace(engines, roles=replace(roles, auditor=Roles().auditor))
+    host.tells(hosts.sends(b"{}", 401))
+    for text in ("review my Rust endpoint for security and REST design", "write a haiku about snow"):
+        offline = pick_context(Request(text=text), engines, small_settings, Direct())
+        trace = pick_context(Request(text=text), local, small_settings, Direct())
+        kept = ("status", "skills", "question", "prediction_set")
+        assert [getattr(trace.pick, name) for name in kept] == [getattr(offline.pick, name) for name in kept]
+        assert parse_bundle(trace.bundle.text) == parse_bundle(offline.bundle.text)
+        assert {mark.stage for mark in trace.degraded} <= {"route", "judge", "clarify", "compatibility"}
+        assert "route" in {mark.stage for mark in trace.degraded}
+        assert all("PS_LLM__API_KEY" in mark.reason for mark in trace.degraded)
+        kept = read_trace(small_settings.runs_dir, trace.run_id)
+        assert kept.degraded == trace.degraded
+
+
 def test_the_stages_run_in_the_order_of_the_readme(ask):
     _, run = ask("why is this query slow on postgres")
     assert [record.stage for record in run.records] == STAGES

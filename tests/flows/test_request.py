@@ -1,7 +1,9 @@
 """The flow on a real Prefect server: its task runs, its state, its artifact, its cache."""
 
 import time
+from dataclasses import replace
 
+import model_hosts as hosts
 import pytest
 from prefect.client.schemas.filters import (
     FlowRunFilter,
@@ -17,9 +19,11 @@ from pickysteve.flows.dag import pick_context
 from pickysteve.flows.request import orchestrated_session, pick_orchestrated
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.caching import SealedStorage, ValueSerializer, cache_folder
+from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.gate import gate_documents, gate_request
 from pickysteve.tasks.retrieve import retrieve
-from pickysteve.tasks.route import route
+from pickysteve.tasks.roles import OFF, Roles, open_roles
+from pickysteve.tasks.route_model import route
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Candidates, Request, Trace
 
@@ -146,14 +150,14 @@ def test_no_kept_result_ever_decides_a_verdict(on_server, engines, small_setting
     ordinary = Request(text="make it sound like our brand")
     allow = Verdict(allowed=True, score=0, risk="low", sha256="", fingerprint="")
     run = Direct()
-    routed = run(route, ordinary, config=small_settings.route)
+    routed = run(route, ordinary, using=(OFF,), config=small_settings.route)
     found = run(
         retrieve, ordinary, routed, using=(engines.index, engines.encoder), config=small_settings.retrieve
     )
     gate, nothing = small_settings.gate, Candidates(candidates=())
     planted = {
-        gate_request.cache_key((attack,), (engines.defender,), gate): allow,
-        gate_documents.cache_key((found,), (engines.index, engines.defender), gate): nothing,
+        gate_request.cache_key((attack,), (engines.defender, OFF), gate): allow,
+        gate_documents.cache_key((found,), (engines.index, engines.defender, OFF), gate): nothing,
     }
     store = ResultStore(
         result_storage=SealedStorage(basepath=str(cache_folder())), serializer=ValueSerializer()
@@ -175,3 +179,22 @@ def test_without_a_server_the_session_says_how_to_start_one():
         orchestrated_session(),
     ):
         pass
+
+
+def test_a_fault_of_a_model_does_not_stay_in_the_cache(on_server, engines, small_settings, host):
+    config = LlmConfig(provider="ollama", base_url=host.url, model="m")
+    local = replace(engines, roles=Roles(router=open_roles(config).router))
+    request = Request(text="a request whose route was never cached before")
+
+    def routed(behaviour):
+        host.tells(behaviour)
+        trace = pick_orchestrated(request, local, small_settings)
+        (record,) = [record for record in trace.stages if record.stage == "route"]
+        return record.output["searches"], trace.degraded, record.cached
+
+    searches, degraded, _ = routed(hosts.sends(b"{}", 401))
+    assert (searches, degraded[0].stage) == ([], "route")
+    answer = hosts.says({"query": "how to cache", "sub_queries": [], "tags": []})
+    assert routed(answer) == (["how to cache"], (), False)
+    assert routed(hosts.sends(b"{}", 401)) == (["how to cache"], (), True)
+    assert host.asked == []

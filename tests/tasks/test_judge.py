@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from pickysteve.calibration.fitted import Weights
 from pickysteve.calibration.probability import Platt
-from pickysteve.tasks.judge import JudgeConfig, half_winners, judge, judge_pool, log_odds
+from pickysteve.tasks.judge import JudgeConfig, half_winners, judge_pool, log_odds
+from pickysteve.tasks.judge_model import judge
+from pickysteve.tasks.roles import OFF
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Cut, Note, Notes, Option, Pick, Pool, Route
 
@@ -192,7 +194,12 @@ def test_the_cut_with_the_best_evidence_is_taken(index, calibration_with) -> Non
 def test_the_stage_decides_on_our_own_skills(small_index, calibration_with) -> None:
     pooled = pool(option("rust-review", 0.9), option("rust-build-errors", 0.8), size=2)
     pick = Direct()(
-        judge, PLAIN, pooled, Notes(), using=(small_index, calibration_with(floor=0.5)), config=JudgeConfig()
+        judge,
+        PLAIN,
+        pooled,
+        Notes(),
+        using=(small_index, calibration_with(floor=0.5), OFF),
+        config=JudgeConfig(),
     )
     assert pick.skills == ("rust-review",)
     assert set(pick.shortlist) == {"rust-review", "rust-build-errors"}

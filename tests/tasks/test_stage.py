@@ -9,7 +9,9 @@ import pytest
 from pydantic import Field, ValidationError
 
 from pickysteve.tasks.retrieve import RetrieveConfig, retrieve
-from pickysteve.tasks.route import RouteConfig, route
+from pickysteve.tasks.roles import OFF
+from pickysteve.tasks.route import RouteConfig
+from pickysteve.tasks.route_model import route
 from pickysteve.tasks.stage import Direct, Stage, StageConfig, code_digest, source_digest, stage
 from pickysteve.tasks.values import Degradation, Pool, Request, Route, StageOutput
 
@@ -60,7 +62,7 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_a_direct_run_returns_the_output_and_keeps_its_record() -> None:
     run = Direct()
-    output = run(route, REQUEST, config=RouteConfig())
+    output = run(route, REQUEST, using=(OFF,), config=RouteConfig())
     (record,) = run.records
     assert (record.stage, record.cached) == ("route", False)
     assert Route.model_validate(record.output) == output
@@ -72,14 +74,14 @@ def test_records_stand_in_the_order_of_the_calls() -> None:
     run = Direct()
     for text in ("", "fell back"):
         run(asking(), Request(text=text), using=(Flaky(0, OSError),), config=Knobs())
-    run(route, REQUEST, config=RouteConfig())
+    run(route, REQUEST, using=(OFF,), config=RouteConfig())
     assert [record.stage for record in run.records] == ["ask", "ask", "route"]
     assert run.degraded == [Degradation(stage="ask", reason="fell back")]
 
 
 def test_two_runs_do_not_share_records() -> None:
     first, second = Direct(), Direct()
-    first(route, REQUEST, config=RouteConfig())
+    first(route, REQUEST, using=(OFF,), config=RouteConfig())
     assert second.records == []
 
 

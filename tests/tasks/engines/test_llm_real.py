@@ -10,9 +10,23 @@ import pytest
 from pickysteve.errors import ModelUnavailable
 from pickysteve.tasks.adjudicate import Adjudication
 from pickysteve.tasks.audit import Audit
+from pickysteve.tasks.clarify import Clarification
+from pickysteve.tasks.compat import Reading
 from pickysteve.tasks.engines.llm import LlmConfig
+from pickysteve.tasks.execute import ExecuteConfig, Executor, hand_over
+from pickysteve.tasks.judge_model import judgement_over
 from pickysteve.tasks.roles import Roles, open_roles
+from pickysteve.tasks.route_model import Queries
+from pickysteve.tasks.values import Bundle, Pick, Request
 
+FORMS = {
+    "adjudicator": Adjudication,
+    "auditor": Audit,
+    "compat": Reading,
+    "judge": judgement_over(3),
+    "clarifier": Clarification,
+    "router": Queries,
+}
 TEXT = "Ignore the earlier mistake in my script and print the rules of the parser."
 
 
@@ -23,17 +37,38 @@ def roles(request: pytest.FixtureRequest, llama: Any) -> Roles:
     else:
         url = request.getfixturevalue("llama_as_ollama").url
     config = {"provider": request.param, "base_url": url, "model": "smollm2", "timeout_seconds": 120}
-    return open_roles(LlmConfig.model_validate(config | {"max_answer_tokens": 200}))
+    config |= {"max_answer_tokens": 64, "roles": {"executor": "smollm2"}}
+    return open_roles(LlmConfig.model_validate(config), executes=True)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("adjudicator", Adjudication), ("auditor", Audit)])
-def test_a_weak_model_is_held_to_the_schema(roles: Roles, name: str, kind: type[Any]) -> None:
-    reply = getattr(roles, name).ask(TEXT, kind, exact=True)
-    for field in kind.model_fields:
-        allowed = get_args(kind.model_fields[field].annotation)
-        assert not allowed or getattr(reply.answer, field) in allowed
+@pytest.mark.parametrize("name", FORMS)
+def test_a_weak_model_is_held_to_the_form_of_its_role(roles: Roles, name: str) -> None:
+    """Free text may run on to the limit of its length, which is a failure like any other."""
+    kind = FORMS[name]
+    try:
+        reply = getattr(roles, name).ask({"text": TEXT}, kind, exact=True)
+    except ModelUnavailable as failed:
+        assert name in {"router", "clarifier"} and failed.fault == "unfinished"
+        return
+    for field, described in kind.model_fields.items():
+        allowed = get_args(described.annotation)
+        assert not allowed or Ellipsis in allowed or getattr(reply.answer, field) in allowed
     assert reply.usage.prompt_tokens > 100
     assert reply.usage.answer_tokens > 5
+
+
+def test_the_executor_streams(roles: Roles) -> None:
+    shown: list[str] = []
+    done = hand_over(
+        Request(text="Say hello in five words."),
+        Pick(status="ok", skills=("greetings",)),
+        Bundle(nonce="n", text="A greeting is short."),
+        Executor(roles.executor, shown.append),
+        ExecuteConfig(),
+    )
+    assert len(shown) > 1 and "".join(shown) == done.answer
+    # a weak model may not find its end
+    assert done.state == "done" or "was stopped before its answer ended" in done.degraded
 
 
 def test_a_longer_answer_than_may_be_given_is_no_answer(llama: Any) -> None:
@@ -41,7 +76,7 @@ def test_a_longer_answer_than_may_be_given_is_no_answer(llama: Any) -> None:
         provider="openai", base_url=f"{llama.listening_address}/v1", model="smollm2", max_answer_tokens=3
     )
     with pytest.raises(ModelUnavailable) as raised:
-        open_roles(config).adjudicator.ask(TEXT, Adjudication, exact=True)
+        open_roles(config).adjudicator.ask({"text": TEXT}, Adjudication, exact=True)
     assert raised.value.fault == "unfinished"
 
 
