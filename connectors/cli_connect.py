@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from pickysteve.connectors.render import error_console, rows_table
+from pickysteve.connectors.terminal import visible
 from pickysteve.errors import AgentConfigInvalid, RequestInvalid
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _show_results(results: list[dict[str, Any]], *, uninstall: bool) -> None:
         typer.echo("No agent is connected." if uninstall else "No agent was found.")
     for result in results:
         if "error" in result:
-            error_console().print(f"pickysteve: {result['error']}", markup=False, soft_wrap=True)
+            error_console().print(f"pickysteve: {visible(result['error'])}", markup=False, soft_wrap=True)
         elif "steps" in result:
             steps = "".join(f"\n  {number}. {step}" for number, step in enumerate(result["steps"], 1))
             typer.echo(f"{result['title']}: to be connected by hand:{steps}")
@@ -151,7 +152,13 @@ def _show_results(results: list[dict[str, Any]], *, uninstall: bool) -> None:
             copy = f" (copy: {result['copy']})" if "copy" in result else ""
             typer.echo(f"{result['title']}: {words[result['change']]}, {result['file']}{copy}")
             if result.get("diff"):
-                typer.echo(result["diff"])
+                _show_diff(result["diff"])
+
+
+def _show_diff(diff: str) -> None:
+    for line in diff.rstrip("\n").split("\n"):
+        # the file is the agent's: what it holds moves no cursor
+        typer.echo("\t".join(map(visible, line.rstrip("\r").split("\t"))))
 
 
 @connect.command("doctor")
@@ -198,7 +205,7 @@ def _show_finding(finding: Finding) -> None:
         f"{finding.place.title}: {'to be mended' if finding.problems else 'well'}, {finding.place.path}"
     )
     for line in (*finding.problems, *finding.remarks):
-        typer.echo(f"  {line}")
+        typer.echo(f"  {visible(line)}")
     if (answer := finding.probe) is not None:
         typer.echo(
             f"  handshake {answer.handshake:.0f} ms, {len(answer.tools)} tools in {answer.listing:.0f} ms, "

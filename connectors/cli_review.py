@@ -110,5 +110,5 @@ def _decide(target: str, registry: Path | None, decision: Decision | None) -> No
     bring_up_to_date(settings)
     typer.echo(
         f"{digest[:SHOWN_DIGITS]}: {decision or 'no decision any more'}. It counts in this registry now, "
-        "in others from their next ingest or warm pass on, and only for this text: an edit needs a new one."
+        "in others when they are used next, and only for this text: an edit needs a new decision."
     )

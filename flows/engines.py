@@ -10,6 +10,7 @@ from pickysteve.errors import CalibrationMismatch, IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.examples import apply_overlay
 from pickysteve.flows.ingest import Ingested, ingest_registry
+from pickysteve.flows.review import follows, read_decisions
 from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.index import IndexData, read_index
@@ -116,7 +117,10 @@ def open_calibration(settings: Settings, encoder: MiniLM) -> tuple[Calibration, 
 
 
 def current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
-    """The index of this registry, these models and this gate, or None; raises as open_engines does."""
+    """The index of this registry, these models, this gate and the decisions of now, or None.
+
+    Raises as open_engines does, and SettingsInvalid for decisions that this account did not write.
+    """
     if not settings.registry.exists():
         raise RegistryMissing(
             f'There is no "{settings.registry}": pass --registry the folder of your skills, or a set.'
@@ -127,4 +131,5 @@ def current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor:
         return None
     made_by = (data.root, data.encoder, data.gate)
     gate = gate_fingerprint(defender, settings.gate, auditor)
-    return data if made_by == (str(settings.registry.resolve()), encoder.fingerprint, gate) else None
+    wanted = (str(settings.registry.resolve()), encoder.fingerprint, gate)
+    return data if made_by == wanted and follows(data.verdicts, read_decisions()) else None

@@ -26,6 +26,7 @@ __all__ = [
     "decided",
     "decisions_file",
     "find_text",
+    "follows",
     "read_decisions",
     "review_list",
 ]
@@ -178,4 +179,16 @@ def decided(verdict: Verdict, decisions: Mapping[str, Decision]) -> Verdict:
             "risk": "review" if allowed else "block",
             "findings": (note, *verdict.findings),
         }
+    )
+
+
+def follows(verdicts: Mapping[str, Verdict], decisions: Mapping[str, Decision]) -> bool:
+    """Whether the verdicts of an index are what the decisions of now make of them.
+
+    One that was made before a decision, or put back in its place, does not.
+    """
+    return all(
+        [found.rule for found in verdict.findings].count(OPERATOR) == (digest in decisions)
+        and (digest not in decisions or verdict.allowed is (decisions[digest] == "allow"))
+        for digest, verdict in verdicts.items()
     )

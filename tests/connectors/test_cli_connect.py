@@ -79,6 +79,12 @@ def test_a_dry_run_prints_the_diff_and_writes_nothing(connect, home):
     assert files(home) == before
 
 
+def test_what_a_file_holds_moves_no_cursor(connect, home):
+    (home / ".codex" / "config.toml").write_text("# \N{RIGHT-TO-LEFT OVERRIDE}\na\t= 1\n")
+    done = connect("--agent", "codex", "--dry-run")
+    assert " # \\u202e\n a\t= 1\n" in done.stdout
+
+
 def test_an_agent_that_is_named_is_connected_also_when_it_is_not_here(connect, home):
     assert changes(connect("--agent", "copilot", "--agent", "goose", "--json")) == {
         "goose": "connect",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pickysteve.errors import SettingsInvalid
-from pickysteve.flows.review import Decision, decide, decided, find_text, read_decisions, review_list
+from pickysteve.flows.review import Decision, decide, decided, find_text, follows, read_decisions, review_list
 from pickysteve.registry.index import IndexData
 from pickysteve.registry.models import Finding, Unit, Verdict
 from pickysteve.tasks.gate import text_digest
@@ -120,6 +120,17 @@ def test_a_decision_changes_the_verdict_of_that_text_only(index: IndexData) -> N
     assert decided(refused, {refused.sha256: "allow"}).allowed
     assert not decided(verdict(unit("calm"), "low"), {text_digest(unit("calm").text): "refuse"}).allowed
     assert decided(refused, {"0" * 64: "allow"}) == refused
+
+
+def test_an_index_of_before_a_decision_does_not_follow_it(index: IndexData) -> None:
+    before = dict(index.verdicts)
+    digest = text_digest(unit("calm").text)
+    refused: dict[str, Decision] = {digest: "refuse"}
+    assert follows(before, {}) and follows(before, {"0" * 64: "refuse"})
+    assert not follows(before, refused)
+    after = {d: decided(v, refused) for d, v in before.items()}
+    assert follows(after, refused)
+    assert not follows(after, {}) and not follows(after, {digest: "allow"})
 
 
 def test_decisions_are_kept_and_forgotten(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pickysteve.errors import RegistryRefused
-from pickysteve.flows.engines import current_index, index_folder, ingest
+from pickysteve.flows.engines import current_index, index_folder, ingest, open_engines
 from pickysteve.flows.review import decide, decisions_file
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.warm import warm
@@ -123,3 +123,14 @@ def test_the_index_of_another_registry_in_its_place_is_not_used(
     assert current_index(settings, encoder, defender, OFF) is not None
     assert current_index(other, encoder, defender, OFF) is None
     assert warm(other).report.documents == 1
+
+
+def test_an_older_index_that_was_put_back_does_not_undo_a_refusal(settings: Settings, tmp_path: Path) -> None:
+    ingest(settings)
+    shutil.copytree(index_folder(settings), tmp_path / "older")
+    decide(digest_of(settings, "brand-voice"), "refuse")
+    ingest(settings)
+    shutil.rmtree(index_folder(settings))
+    (tmp_path / "older").rename(index_folder(settings))
+    engines = open_engines(settings)
+    assert engines.index.units_of("brand-voice") == ()
