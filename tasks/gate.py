@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeGuard
 from pydantic import Field
 
 from pickysteve.registry.models import Finding, Unit, Verdict
-from pickysteve.tasks.engines.auditor import CODE_RULES, DESCRIBED, NEGATED, RULES, SENTENCE_END
+from pickysteve.tasks.engines.auditor import audit_digest
 from pickysteve.tasks.engines.channels import hidden_findings
 from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD, Scan, unreadable
 from pickysteve.tasks.engines.dossier import INJECTIONS, document_features, read_document
@@ -237,12 +237,9 @@ def text_digest(text: str) -> str:
 
 def gate_fingerprint(defender: Guard, config: GateConfig) -> str:
     """SHA-256 over all that decides a verdict: scanner, heads, rules and thresholds; not the policy."""
-    rules = [
-        [rule.name, rule.severity, *(part.pattern for part in rule.parts)] for rule in (*RULES, *CODE_RULES)
-    ]
     parts = {
         "guard": defender.fingerprint,
-        "rules": [rules, sorted(INJECTIONS), NEGATED.pattern, DESCRIBED.pattern, SENTENCE_END.pattern],
+        "rules": [audit_digest(), sorted(INJECTIONS)],
         "config": config.model_dump(mode="json", exclude={"policy"}),
     }
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
