@@ -20,6 +20,7 @@ __all__ = [
     "own_documents",
     "own_requests",
     "real_documents",
+    "redteam_documents",
     "redteam_requests",
     "repository_root",
     "shared_data",
@@ -144,10 +145,19 @@ def hard_ordinary(root: Path) -> tuple[Sample, ...]:
 
 def redteam_requests(root: Path) -> tuple[Sample, ...]:
     """The development half of our red team's requests: the odd lines. The even ones only measure."""
-    lines = (root / "datasets" / "redteam" / "requests.jsonl").read_text(encoding="utf-8").splitlines()
+    return _redteam(root, "request")
+
+
+def redteam_documents(root: Path) -> tuple[Sample, ...]:
+    """The development half of our red team's documents: the odd lines. The even ones only measure."""
+    return _redteam(root, "document")
+
+
+def _redteam(root: Path, surface: str) -> tuple[Sample, ...]:
+    lines = (root / "datasets" / "redteam" / f"{surface}s.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines[::2]]
     return tuple(
-        Sample(row["text"], row["label"] == "attack", "redteam", row["family"], "request") for row in rows
+        Sample(row["text"], row["label"] == "attack", "redteam", row["family"], surface) for row in rows
     )
 
 

@@ -56,7 +56,12 @@ class GateConfig(StageConfig):
         le=1,
         description="score of weighed findings that refuses a document; by default calibrated",
     )
-    review: float = Field(BLOCK_THRESHOLD, gt=0, le=1, description="scanner's score that asks for a review")
+    review: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="score of weighed findings that puts a document on the review list; by default calibrated",
+    )
     max_request_characters: int = Field(100_000, gt=0, description="longest request that is read")
     max_document_characters: int = Field(400_000, gt=0, description="longest document that is read")
     max_note_characters: int = Field(10_000, gt=0, description="longest example or not-for note")
@@ -186,21 +191,30 @@ def _judge_reference(text: str, defender: Guard, config: GateConfig, longest: in
     weighed = float(head_scores(head, document_features(dossier)[None])[0])
     threshold = head.block if config.document_block is None else config.document_block
     findings = list(dossier.findings)
+    soft = next((found for found in findings if found.severity == "review"), None)
     # The scanner's scores add to what the auditor or the lexicon found; alone they refuse nothing.
-    if weighed >= threshold and (dossier.strong or any(f.severity == "review" for f in findings)):
-        passage = next((f.passage for f in findings if f.severity == "review"), _top(dossier.scans[0]))
+    if weighed >= threshold and (dossier.strong or soft):
+        passage = soft.passage if soft else _top(dossier.scans[0])
         findings.append(Finding(rule="weighed-findings", severity="block", passage=passage))
-    findings += _above(dossier.scans, config.review)
+    review = head.review if config.review is None else config.review
+    findings += _high(dossier.scans)
+    if weighed < review:
+        findings = [_noted(found) for found in findings]
     return _verdict(text, max(scan.score for scan in dossier.scans), findings, defender, config)
+
+
+def _noted(finding: Finding) -> Finding:
+    """A finding that is not worth an operator's look is kept for the reader of the verdict."""
+    return finding.model_copy(update={"severity": "info"}) if finding.severity == "review" else finding
 
 
 def _top(scan: Scan) -> str:
     return max(scan.passages, key=lambda p: p.score).text[:200] if scan.passages else ""
 
 
-def _above(scans: tuple[Scan, ...], threshold: float) -> Iterator[Finding]:
-    """The three passages of any reading that score highest, at or above the threshold."""
-    high = [passage for scan in scans for passage in scan.passages if passage.score >= threshold]
+def _high(scans: tuple[Scan, ...]) -> Iterator[Finding]:
+    """The three passages of any reading that score highest, at or above the scanner's threshold."""
+    high = [passage for scan in scans for passage in scan.passages if passage.score >= BLOCK_THRESHOLD]
     for passage in sorted(high, key=lambda passage: -passage.score)[:3]:
         yield Finding(rule="classifier", severity="review", passage=passage.text[:200])
 

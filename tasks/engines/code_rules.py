@@ -54,7 +54,7 @@ CODE_RULES = (
     rule(
         "code-sends-secret",
         "block",
-        r"(?:-F|-d|-T|--data(?:-\w+)?|--upload-file)\s+\S{0,40}@?\S{0,40}(?:\.env\b|\.ssh/|credentials|id_rsa|\.netrc|\.npmrc)",
+        r"(?:(?-i:-F|-d|-T)|--data(?:-\w+)?|--upload-file)\s+\S{0,40}@?\S{0,40}(?:\.env\b|\.ssh/|credentials|id_rsa|\.netrc|\.npmrc)",
     ),
     rule(
         "code-dns-leak",

@@ -20,6 +20,7 @@ Severity = Literal["review", "block"]
 ORDER: frozenset[Mood] = frozenset({"order", "passive"})
 DONE: frozenset[Mood] = frozenset({"order", "passive", "third"})
 TOLD: frozenset[Mood] = frozenset({"order", "passive", "third", "past"})
+REPORTED: frozenset[Mood] = frozenset({"passive", "third", "past"})
 STATED: frozenset[Mood] = frozenset({"order", "passive", "third", "past", "noun"})
 
 
@@ -29,7 +30,8 @@ class Act:
 
     `near` names meanings, each a choice written with "|", that stand within `reach` words of the head.
     With "!" in front it must not stand there; with ">" it is what the head is done to: after a verb in
-    the active voice and before one in the passive; with "+" it stands after the head.
+    the active voice and before one in the passive; with "<" and "+" it stands
+    before and after the head.
     """
 
     name: str
@@ -47,14 +49,14 @@ class Act:
 ACTS = (
     # Whatever is sent where the user does not look.
     Act("send-out-secrets", "block", "send|share|collect", "secret outside", DONE, reach=24),
-    Act("send-out-secrets", "block", "send|share", "secret thirdparty", ORDER),
+    Act("send-out-secrets", "block", "send", "secret thirdparty", ORDER),
     Act("send-out-secrets", "block", "send", "secret remotehost", ORDER),
     Act("send-out-secrets", "review", "share", "secret exposed", ORDER),
     Act("send-out-private", "block", "goesto", "personal|strong|you|userown outside|thirdparty", STATED),
     Act("send-out-private", "block", "send|share", "personal outside", ORDER, reach=16),
     Act("send-out-private", "block", "send", "personal thirdparty", ORDER, reach=16),
     Act("send-out-private", "review", "share", "personal thirdparty", ORDER, reach=16),
-    Act("send-out-private", "block", "send|share", "you|userown|customerown work|personal outside", DONE, reach=20),
+    Act("send-out-private", "block", "send|share", "userown|customerown work|personal outside", DONE, reach=20),
     Act("send-out-private", "block", "send|share", "secret|personal|work dump", ORDER),
     Act("send-out-private", "block", "send|share", "strong outside|thirdparty", DONE),
     Act("send-out-routinely", "block", "send|share", "standing work|personal outside", ORDER, reach=20),
@@ -64,26 +66,26 @@ ACTS = (
     Act("send-out-private", "block", "send", "strong|secret askless", ORDER),
     Act("send-out-private", "block", "share", "strong thirdparty", ORDER),
     Act("send-out-work", "review", "share|send", "collect outside", ORDER),
-    Act("send-out-work", "review", "send", "work outside|thirdparty", ORDER),
+    Act("send-out-work", "review", "send", "work|you outside|thirdparty", ORDER),
     Act("collect-private", "review", "collect", ">secret|personal", ORDER, reach=8),
     Act("reads-secrets", "review", "obtain|reveal|collect|copy", ">secretpath", ORDER, reach=8),
     Act("reveal-prompt", "block", "reveal", ">sysprompt", ORDER, reach=6),
     # Whatever the user is not to know.
     Act("hide-from-user", "block", "tell", "user", ORDER, denied=True, reach=5, then="about"),
-    Act("hide-from-user", "block", "tell|show", "self|thisdeed", ORDER, denied=True, reach=6),
-    Act("hide-from-user", "block", "learn", "modal", STATED, denied=True, subject="user", reach=4, then="about"),
+    Act("hide-from-user", "block", "tell|show", ">self|thisdeed", ORDER, denied=True, reach=6),
+    Act("hide-from-user", "block", "learn", "oblige", STATED, denied=True, subject="user", reach=4, then="about"),
     Act("hide-from-user", "block", "hide", ">user|self|thisdeed", ORDER, reach=8),
     Act("hide-from-user", "block", "omit", ">self|thisdeed logs|user", ORDER, reach=12),
-    Act("hide-from-user", "block", "nowhere", "logs|show self|thisdeed|user|deed", STATED),
-    Act("hide-from-user", "block", "send|collect|copy|alter|introduce|disable|destroy", "secretly|unnoticed", ORDER, reach=8),
-    Act("hide-from-user", "review", "run", "secretly|unnoticed", ORDER, reach=6),
+    Act("hide-from-user", "block", "nowhere", "logs self|thisdeed|user", STATED),
+    Act("hide-from-user", "block", "send|collect|copy|alter|introduce", "secretly|unnoticed", ORDER, reach=3),
+    Act("hide-from-user", "review", "run", "secretly|unnoticed", ORDER, reach=3),
     Act("hide-from-user", "block", "innocent", "logs|show|claim", STATED, reach=6),
     Act("hide-from-user", "review", "asif", "claim|show", STATED, reach=6),
     Act("hide-from-user", "block", "leaveout", "pronoun|thisdeed logs|show|user", ORDER, reach=7),
     Act("hide-from-user", "block", "drawattention", "", ORDER, denied=True),
     Act("hide-from-user", "review", "learn", "modal only", STATED, subject="user", reach=4),
     Act("hide-from-user", "review", "omit", ">deed logs", ORDER, reach=8),
-    Act("hide-from-user", "block", "share|run|place", "unnoticed", ORDER, reach=12),
+    Act("hide-from-user", "block", "share|run|place|destroy|disable", "unnoticed", ORDER, reach=12),
     Act("covers-tracks", "block", "omit|destroy", ">audittrail", ORDER, reach=10),
     Act("deceive-user", "block", "deceive", "user|work|softcheck", ORDER, reach=8),
     Act("deceive-user", "block", "believe", "modal", STATED, subject="user", reach=5, then="that"),
@@ -109,8 +111,8 @@ ACTS = (
     Act("self-authorised", "block", "affirm", ">confirmation affirmative", ORDER, reach=14),
     Act("self-authorised", "block", "approve", ">own", ORDER, reach=3),
     Act("self-authorised", "block", "grant", ">yourself|own >access|rights", ORDER, reach=7),
-    Act("self-authorised", "block", "approve|consent|trust", "authority self|thisdeed", TOLD, reach=12),
-    Act("self-authorised", "block", "approve", ">agent|youonly others|check", DONE, reach=10),
+    Act("self-authorised", "block", "approve|consent|trust", "authority self|thisdeed", REPORTED, reach=12),
+    Act("self-authorised", "block", "approve", ">agent|youonly +others|check", DONE, reach=10),
     Act("self-authorised", "block", "entitled", "self check|guard|access", STATED, reach=10),
     Act("self-authorised", "block", "entitled", "you|agent thisdeed|askless", STATED, reach=10),
     Act("self-authorised", "block", "vouched", "run askless", STATED, reach=8),
@@ -122,14 +124,14 @@ ACTS = (
     Act("no-asking", "block", "ask", "confirmation destroy|dangerous", ORDER, denied=True, reach=7),
     Act("no-asking", "review", "confirmation", "unneeded", STATED, reach=5),
     Act("no-asking", "review", "ask", "confirmation|user", ORDER, denied=True, reach=6),
-    Act("outranks", "block", "outrank", "self|docnoun|rules|authority user|sysprompt", STATED, reach=14),
+    Act("outranks", "block", "outrank", "<self|docnoun|rules|authority +user|sysprompt", STATED, reach=14),
     # What switches a protection off.
     Act("disable-checks", "block", "disable", ">check", ORDER, reach=9),
     Act("disable-checks", "block", "weaken", ">check", ORDER, reach=10),
     Act("disable-checks", "block", "set|slacken", ">check off", ORDER, reach=9),
     Act("disable-checks", "block", "disable", ">softcheck >softcheck", ORDER, reach=9),
     Act("disable-checks", "block", "destroy|disable", ">guard >rules", ORDER, reach=8),
-    Act("disable-checks", "block", "lifted", "check", STATED, reach=6),
+    Act("disable-checks", "block", "inapplicable", "check", STATED, reach=6),
     Act("disable-checks", "block", "start", ">check", ORDER, denied=True, reach=4),
     Act("disable-checks", "block", "affirm", "check affirmative", ORDER, reach=9),
     Act("disable-checks", "review", "set", ">policyfile", ORDER, reach=6),
@@ -148,13 +150,12 @@ ACTS = (
     Act("override", "review", "override", ">rules whole", ORDER, reach=4),
     Act("override", "block", "reset", ">rules sysprompt|agentown", ORDER, reach=6),
     Act("override", "block", "lifted", "sysprompt", STATED, reach=8),
-    Act("override", "block", "lifted", "rules prior !version", STATED, reach=8),
+    Act("override", "block", "nullified", "rules prior !version", STATED, reach=8),
     Act("override", "block", "lifted", "told you", STATED, reach=12),
     Act("override", "block", "lifted", "rules agentown", STATED, reach=8),
-    Act("override", "block", "lifted", "rules youonly", STATED, reach=6),
     Act("override", "block", "none", "rules prior|told applies !version", STATED, reach=14),
     Act("override", "block", "insteadof", "userwish", STATED, reach=5),
-    Act("override", "block", "realtask", "be", STATED, reach=4),
+    Act("override", "block", "realtask", "isto", STATED, reach=3),
     Act("obey-the-author", "block", "obey", "only >self|thirdparty", ORDER, reach=9),
     Act("obey-the-author", "block", "obey", ">whole >order", ORDER, reach=4),
     Act("obey-the-author", "block", "obey", ">author", ORDER, reach=4),
@@ -196,7 +197,7 @@ def _required() -> tuple[tuple[frozenset[str], tuple[frozenset[str], ...], Act],
     return tuple(
         (
             frozenset(act.head.split("|")),
-            tuple(frozenset(need.lstrip(">+").split("|")) for need in act.near.split() if need[0] != "!"),
+            tuple(frozenset(need.lstrip("<>+").split("|")) for need in act.near.split() if need[0] != "!"),
             act,
         )
         for act in ACTS
@@ -225,13 +226,15 @@ def _met(act: Act, speech: Speech, at: int, concept: str) -> list[int] | None:
     """A word near the head for each meaning; no word stands for two."""
     used: list[int] = []
     for need in act.near.split():
-        found = {place for choice in need.lstrip("!>+").split("|") for place in speech.near(choice, at, act.reach)}
+        found = {place for choice in need.lstrip("!<>+").split("|") for place in speech.near(choice, at, act.reach)}
         if need[0] == "!":
             if found:
                 return None
             continue
         if need[0] == ">":
             found = {place for place in found if speech.is_object(place, at, concept)}
+        if need[0] == "<":
+            found = {place for place in found if place < at}
         if need[0] == "+":
             found = {place for place in found if place > at}
         free = found.difference(used)

@@ -64,6 +64,7 @@ DOCUMENT_FEATURES = (
     "scanner.share",
     "view.scanner",
     "view.strong",
+    "audit.scored",
     *(f"audit.{name}" for name in SOFT),
     "audit.kinds",
     *(f"lexicon.{rule}" for rule in STRONG),
@@ -208,11 +209,19 @@ def document_features(dossier: Dossier) -> NDArray[np.float64]:
             sum(score >= BLOCK_THRESHOLD for score in scores) / len(scores),
             hidden,
             float(any(found.rule.endswith(":lexicon") for found in dossier.findings)),
+            _scored(dossier),
             *(float(name in rules) for name in SOFT),
             min(len(rules), 5),
             *(float(rule in dossier.strong) for rule in STRONG),
         ]
     )
+
+
+def _scored(dossier: Dossier) -> float:
+    """The scanner's highest score of a window in which the auditor found something."""
+    starts = [found.passage[:60] for found in dossier.findings if found.severity == "review"]
+    passages = dossier.scans[0].passages
+    return max((p.score for p in passages if any(start in p.text for start in starts)), default=0.0)
 
 
 def _log_odds(score: float) -> float:

@@ -50,7 +50,10 @@ WHOLE = frozenset({"authorized_keys"})
 PARTICLES = frozenset({"off", "out", "down", "hidden", "secret", "confidential", "private", "quiet", "dormant", "inactive"})
 SEPARATION = 5
 SELF_BEFORE = frozenset("this these present following said".split())
-FOLLOWING = frozenset("text sentence paragraph block notice instruction instructions lines rule rules section message".split())
+FOLLOWING = frozenset(
+    "text sentence paragraph block notice instruction instructions lines rule rules section message"
+    " actions steps operations commands changes".split()
+)
 SELF_AFTER = frozenset("above below here".split())
 CLAUSE_END = frozenset(";:.!?|—–")
 OPENERS = frozenset(
@@ -70,7 +73,7 @@ DETERMINERS = frozenset(
 )
 BE = frozenset("is are be being been gets get was were becomes become".split())
 PAST_BE = frozenset("was were".split())
-PLURAL_OR_YOU = frozenset("you agents assistants models we i they sub-agents subagents".split())
+PLURAL_OR_YOU = frozenset("you agents assistants sub-agents subagents".split())
 REPORTING = frozenset(
     "try tries trying tried attempt attempts attempting able ability how want wants wanted possible easy hard used allow allows"
     " allowed enable enables known likely chance way ways instructed instructs tricked persuaded could might would".split()
@@ -109,7 +112,8 @@ class Speech:
     def mood(self, at: int, concept: str) -> Mood:
         """How the verb at an index is used."""
         form = self.words[at].senses[concept]
-        if form in ("s", "ed", "ing") and self._conditional(at):
+        opens = at == 0 or self.words[at - 1].text in CLAUSE_END or self.words[at - 1].text == ","
+        if form != "noun" and not (form == "base" and opens) and self._conditional(at):
             return "third"
         before = self._before(at)
         text = self.words[before].text if before >= 0 else ""
@@ -382,7 +386,7 @@ def _selves(words: list[Word], noun: str) -> Iterator[int]:
         after = [other.text for other in words[at + 1 : at + 3]]
         if after == ["you", "are"] and words[at + 3 : at + 4] and words[at + 3].text == "reading":
             yield at
-        if "following" in before and noun == "docnoun" and word.text not in FOLLOWING:
+        if "following" in before and word.text not in FOLLOWING:
             continue
         if SELF_BEFORE.intersection(before) or SELF_AFTER.intersection(after) or "skill's" in before:
             yield at

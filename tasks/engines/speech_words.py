@@ -15,8 +15,8 @@ VERBS: dict[str, str] = {
     " go_through run_through flow_through flow_to travel_to cc bcc convey transfer communicate ship_to"
     " stream_to give_to",
     "share": "report publish push sync synchronise synchronize mirror copy share hand pass stream pipe route"
-    " divert redirect register ship write save back_up include attach append put paste encode ping curl"
-    " expose accompany keep store add persist",
+    " divert redirect ship write save back_up include attach append put paste encode ping curl expose"
+    " accompany persist",
     "collect": "collect gather harvest capture scrape enumerate dump extract grab steal zip archive bundle"
     " exfiltrate snapshot read_out sweep search_for",
     "obtain": "read open cat access fetch load take get obtain retrieve copy list output print ask_for look_up"
@@ -24,8 +24,7 @@ VERBS: dict[str, str] = {
     "tell": "tell inform notify mention disclose reveal announce admit acknowledge alert warn bring_up"
     " speak_about speak_of talk_about refer_to surface divulge let_know make_aware comment_on"
     " draw_attention flag_to own_up explain_to advise remind apprise confess hint raise",
-    "show": "show report list display explain say note document describe discuss present record log print"
-    " point_out output write",
+    "show": "show report list display explain say note document describe discuss record print point_out",
     "learn": "learn know notice see hear discover realise realize find_out be_told be_informed be_aware"
     " become_aware suspect understand be_shown be_notified be_made_aware catch_on get_wind be_warned"
     " be_bothered get_to_know come_across",
@@ -37,14 +36,14 @@ VERBS: dict[str, str] = {
     "deceive": "pretend feign fabricate falsify misreport deceive mislead pass_off act_as_if act_as_though"
     " make_believe misrepresent fake_that",
     "believe": "believe think assume suppose",
-    "claim": "claim say state reply assert answer attribute describe blame insist respond declare present report"
-    " deny explain",
+    "claim": "claim say state reply assert answer attribute describe blame insist respond declare report deny"
+    " explain",
     "disable": "disable deactivate turn_off switch_off bypass circumvent evade override uninstall comment_out defeat"
     " sidestep neutralise neutralize suspend unload get_around work_around opt_out kill shut_off subvert"
     " disarm leave_off",
-    "weaken": "stop pause terminate mute silence remove relax weaken loosen exempt clear unset waive dismiss lift"
-    " suppress",
-    "slacken": "skip delete lower exclude ignore drop reduce close acknowledge rewrite empty forgo forego avoid omit",
+    "weaken": "stop pause mute silence relax weaken loosen exempt clear unset waive dismiss lift suppress",
+    "slacken": "skip delete lower exclude ignore drop reduce close acknowledge rewrite empty forgo forego avoid omit"
+    " remove",
     "set": "set switch change lower reduce rewrite put turn reset raise edit configure adjust leave extend"
     " modify alter update add",
     "copy": "copy append insert paste replicate propagate duplicate reproduce embed repeat plant seed spread"
@@ -58,7 +57,7 @@ VERBS: dict[str, str] = {
     " write_out list include give tell share spell_out",
     "approve": "approve pre-approve authorise authorize pre-authorise pre-authorize permit grant clear sanction"
     " certify vouch vouch_for sign_off whitelist allowlist vet entitle allow empower",
-    "trust": "trust verify audit check review examine inspect scan validate confirm accept sign",
+    "trust": "trust verify audit review examine inspect scan validate confirm accept sign",
     "consent": "consent agree opt_in sign_off accept give_consent give_permission waive",
     "override": "ignore disregard forget discard supersede void cancel revoke nullify set_aside abandon overrule"
     " countermand scrap invalidate throw_out pay_no_attention unlearn depart_from break_with",
@@ -72,19 +71,18 @@ VERBS: dict[str, str] = {
     "bestow": "grant give confer award elevate",
     "supplant": "override",
     "grant": "grant give add elevate escalate assign promote invite confer award raise",
-    "destroy": "delete remove wipe erase destroy purge drop overwrite shred format revoke corrupt",
+    "destroy": "delete remove wipe erase destroy purge drop overwrite shred format revoke",
     "alter": "change replace swap substitute alter modify edit tamper rewrite adjust manipulate falsify round"
     " exchange redirect raise shorten",
     "introduce": "introduce insert inject plant add leave include weaken slip sneak sabotage build_in embed",
     "recommend": "recommend promote prefer favour favor suggest endorse praise advertise rank steer push advise",
     "outrank": "outrank outweigh prevail overrule supersede take_precedence take_priority have_priority"
-    " have_precedence rank_above rank_over rank_higher come_before stand_above win_over prevail_over"
-    " go_before",
+    " have_precedence rank_above rank_over rank_higher stand_above win_over prevail_over",
     "linger": "wait hold_back do_nothing sleep pause",
     "wait": "stay_dormant lie_dormant remain_dormant stay_inactive remain_inactive stay_quiet lie_low"
     " behave_normally act_normally work_normally remember_this keep_this_in_mind keep_dormant"
     " behave_conservatively keep_inactive hibernate act_as_described stay_hidden stay_idle"
-    " do_nothing_unusual keep_in_mind",
+    " do_nothing_unusual",
     "switch": "switch activate put turn enable unlock enter trigger set move",
     "affirm": "answer confirm accept approve acknowledge click grant respond reply dismiss skip auto-accept"
     " auto-approve handle press",
@@ -215,7 +213,7 @@ NOUNS: dict[str, str] = {
     " compliance_team legal_team operator it_department security_office model_vendor model_provider"
     " data_protection_officer creator",
     "promo": "vendor own_product own_package affiliate_code affiliate_link sponsor our_product our_package"
-    " this_package our_service partner vendor's_own_product our_cloud competitor this_skill",
+    " this_package partner vendor's_own_product our_cloud competitor",
     "logs": "summary log report reply answer transcript changelog output response history commit_message trace"
     " evidence record note description message conversation status_report final_message final_answer",
     "login": "authorized_keys .bashrc .zshrc .profile .bash_profile login_item launch_agent launchagent crontab"
@@ -303,13 +301,13 @@ FIXED: dict[str, str] = {
     "off": "off never none bypass unrestricted disabled zero empty permissive false yolo allow-all always-allow"
     " autonomous nothing no_restrictions bypasspermissions",
     "regardless": "regardless irrespective whatever no_matter even_if over_every over_all above_all rather_than"
-    " ahead_of first always not_listed in_place_of instead_of",
+    " ahead_of not_listed in_place_of instead_of",
     "negation": "not never no don't doesn't cannot can't won't mustn't shouldn't without nor neither avoid refrain"
     " refuse isn't aren't nothing none prevent forbid prohibit unaware stop",
     "forbidden": "has_no_place have_no_place not_permitted forbidden prohibited not_allowed unwanted disallowed"
     " not_welcome out_of_bounds not_an_option",
-    "nowhere": "no_place not_belong not_appear no_mention never_appear no_reference no_trace no_record not_surface"
-    " not_show_up not_turn_up nothing_about not_mention",
+    "nowhere": "no_place not_belong not_appear no_mention never_appear no_reference no_trace not_surface not_show_up"
+    " not_turn_up nothing_about not_mention",
     "modal": "must should shall will to please need needs has have expected supposed required instructed allowed"
     " may can let's ought let",
     "be": "is are be being been gets get was were becomes become",
@@ -323,7 +321,7 @@ FIXED: dict[str, str] = {
     "remote": "remote_script remote_code remote_file remote_command remote_instructions further_instructions"
     " upstream_server",
     "enquiry": "ask asks asked wants_to_know want_to_know enquires inquires wonders notices questioned queries"
-    " complains questions question",
+    " complains",
     "as": "as",
     "about": "about that of why how what this it anything which from when where these any , . ; : ! ) | — – on at"
     " before until",
@@ -342,6 +340,12 @@ FIXED: dict[str, str] = {
     " have_permission has_permission have_the_right has_the_right already_have permitted",
     "signal": "the_phrase the_word codeword code_word keyword magic_word trigger_word phrase secret_word"
     " pass_phrase",
+    "oblige": "must should may shall need needs have let allowed supposed",
+    "inapplicable": "not_apply do_not_apply does_not_apply lifted not_cover not_hold suspended is_over",
+    "nullified": "void cancelled canceled obsolete superseded lifted null_and_void expired have_expired withdrawn"
+    " repealed not_binding a_draft decoration filler fiction no_longer_binding no_longer_in"
+    " no_longer_count no_longer_hold a_test a_simulation",
+    "isto": "is_to was_to",
 }
 
 IRREGULAR: dict[str, tuple[str, str]] = {

@@ -93,7 +93,7 @@ RULES = (
     rule(
         "self-authorised",
         "block",
-        r"\b(?:silence|no (?:answer|reply|objection|response))\b[^.]{0,40}\b(?:means?|counts?|equals?|is taken|is|as)\b[^.]{0,20}\b(?:approval|consent|agreement|permission|a yes)\b"
+        r"\b(?:silence|no (?:answer|reply|objection|response))\b(?:(?!\bnot\b)[^.]){0,40}\b(?:means?|counts?|equals?|is taken|is|as)\b(?:(?!\bnot\b)[^.]){0,20}\b(?:approval|consent|agreement|permission|a yes)\b"
         r"|\b(?:waived?|waives|gave up|gives up|renounced?|forgoes)\b[^.]{0,30}\b(?:right|need|requirement)\b[^.]{0,20}\b(?:asked|approve|consent|informed|notified|confirm)\b"
         r"|\b(?:confirm|agree|consent|approv|click|accept)\w*\b[^.]{0,40}\bon (?:the )?(?:user|operator|owner|customer)(?:'s|s')? behalf\b",
     ),
