@@ -29,6 +29,7 @@ class Head(BaseModel):
     """One weight a dimension of the scanner's state; empty when the head does not read it."""
     constant: float
     block: float = Field(ge=0, le=1, description="score from which a text is blocked")
+    review: float = Field(1, ge=0, le=1, description="score from which a text that passes is for review")
 
     @property
     def weights(self) -> Floats:

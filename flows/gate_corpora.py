@@ -20,6 +20,7 @@ __all__ = [
     "own_documents",
     "own_requests",
     "real_documents",
+    "redteam_documents",
     "redteam_requests",
     "repository_root",
     "shared_data",
@@ -161,10 +162,19 @@ def written_requests(root: Path) -> tuple[Sample, ...]:
 
 def redteam_requests(root: Path, *, fitting: bool = True) -> tuple[Sample, ...]:
     """A half of our red team's requests: the odd lines are for development, the even ones only measure."""
-    lines = (root / "datasets" / "redteam" / "requests.jsonl").read_text(encoding="utf-8").splitlines()
+    return _redteam(root, "request", fitting=fitting)
+
+
+def redteam_documents(root: Path, *, fitting: bool = True) -> tuple[Sample, ...]:
+    """The same of our red team's documents."""
+    return _redteam(root, "document", fitting=fitting)
+
+
+def _redteam(root: Path, surface: str, *, fitting: bool) -> tuple[Sample, ...]:
+    lines = (root / "datasets" / "redteam" / f"{surface}s.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines[0 if fitting else 1 :: 2]]
     return tuple(
-        Sample(row["text"], row["label"] == "attack", "redteam", row["family"], "request") for row in rows
+        Sample(row["text"], row["label"] == "attack", "redteam", row["family"], surface) for row in rows
     )
 
 

@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeGuard
 from pickysteve.registry.models import Finding, Unit, Verdict
 from pickysteve.tasks.adjudicate import adjudicated, may_be_rescued
 from pickysteve.tasks.audit import AUDITOR, unaudited, unread_note
-from pickysteve.tasks.engines.auditor import CODE_RULES, DESCRIBED, NEGATED, RULES, SENTENCE_END
+from pickysteve.tasks.engines.auditor import audit_digest
 from pickysteve.tasks.engines.channels import hidden_findings
 from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD, Scan, unreadable
 from pickysteve.tasks.engines.dossier import INJECTIONS, document_features, read_document
@@ -168,21 +168,30 @@ def _judge_reference(text: str, defender: Guard, config: GateConfig, longest: in
     weighed = float(head_scores(head, document_features(dossier)[None])[0])
     threshold = head.block if config.document_block is None else config.document_block
     findings = list(dossier.findings)
+    soft = next((found for found in findings if found.severity == "review"), None)
     # The scanner's scores add to what the auditor or the lexicon found; alone they refuse nothing.
-    if weighed >= threshold and (dossier.strong or any(f.severity == "review" for f in findings)):
-        passage = next((f.passage for f in findings if f.severity == "review"), _top(dossier.scans[0]))
+    if weighed >= threshold and (dossier.strong or soft):
+        passage = soft.passage if soft else _top(dossier.scans[0])
         findings.append(Finding(rule="weighed-findings", severity="block", passage=passage))
-    findings += _above(dossier.scans, config.review)
+    review = head.review if config.review is None else config.review
+    findings += _high(dossier.scans)
+    if weighed < review:
+        findings = [_noted(found) for found in findings]
     return _verdict(text, max(scan.score for scan in dossier.scans), findings, defender, config)
+
+
+def _noted(finding: Finding) -> Finding:
+    """A finding that is not worth an operator's look is kept for the reader of the verdict."""
+    return finding.model_copy(update={"severity": "info"}) if finding.severity == "review" else finding
 
 
 def _top(scan: Scan) -> str:
     return max(scan.passages, key=lambda p: p.score).text[:200] if scan.passages else ""
 
 
-def _above(scans: tuple[Scan, ...], threshold: float) -> Iterator[Finding]:
-    """The three passages of any reading that score highest, at or above the threshold."""
-    high = [passage for scan in scans for passage in scan.passages if passage.score >= threshold]
+def _high(scans: tuple[Scan, ...]) -> Iterator[Finding]:
+    """The three passages of any reading that score highest, at or above the scanner's threshold."""
+    high = [passage for scan in scans for passage in scan.passages if passage.score >= BLOCK_THRESHOLD]
     for passage in sorted(high, key=lambda passage: -passage.score)[:3]:
         yield Finding(rule="classifier", severity="review", passage=passage.text[:200])
 
@@ -227,12 +236,9 @@ def gate_fingerprint(defender: Guard, config: GateConfig, role: Role = OFF) -> s
 
     `role` is the adjudicator of requests, or the auditor of documents; one that is off changes nothing.
     """
-    rules = [
-        [rule.name, rule.severity, *(part.pattern for part in rule.parts)] for rule in (*RULES, *CODE_RULES)
-    ]
     parts = {
         "guard": defender.fingerprint,
-        "rules": [rules, sorted(INJECTIONS), NEGATED.pattern, DESCRIBED.pattern, SENTENCE_END.pattern],
+        "rules": [audit_digest(), sorted(INJECTIONS)],
         "config": config.model_dump(mode="json", exclude={"policy"}),
         "model": role.fingerprint,
     }

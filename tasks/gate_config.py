@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD
 from pickysteve.tasks.stage import StageConfig
 
 __all__ = ["GateConfig"]
@@ -35,7 +34,12 @@ class GateConfig(StageConfig):
         le=1,
         description="score of weighed findings that refuses a document; by default calibrated",
     )
-    review: float = Field(BLOCK_THRESHOLD, gt=0, le=1, description="scanner's score that asks for a review")
+    review: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="score of weighed findings that asks for a review of a document; by default calibrated",
+    )
     max_request_characters: int = Field(100_000, gt=0, description="longest request that is read")
     max_document_characters: int = Field(400_000, gt=0, description="longest document that is read")
     max_note_characters: int = Field(10_000, gt=0, description="longest example or not-for note")

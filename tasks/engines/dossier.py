@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.registry.models import Finding
-from pickysteve.tasks.engines.auditor import CODE_RULES, RULES, audit_document, is_reported, sentences
+from pickysteve.tasks.engines.auditor import audit_document, soft_rules
 from pickysteve.tasks.engines.channels import hidden_findings
 from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD, Defender, Scan
 from pickysteve.tasks.engines.lexicon import lexicon_hits
+from pickysteve.tasks.engines.reported import is_reported, sentences
 from pickysteve.tasks.engines.views import Reading, Views, read_views
 
 __all__ = ["DOCUMENT_FEATURES", "INJECTIONS", "Dossier", "document_features", "read_document"]
@@ -47,8 +48,68 @@ STRONG = (
     "mode",
     "conceal",
 )
+# Of these one is enough where it is said plainly.
+PLAIN = frozenset({"override-prior-rules", "override-told", "untold", "persona-unlimited"})
+WORD = re.compile(r"[^\W\d_]+")
+ENGLISH = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "before",
+        "but",
+        "by",
+        "do",
+        "does",
+        "for",
+        "from",
+        "has",
+        "have",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "must",
+        "never",
+        "not",
+        "of",
+        "on",
+        "or",
+        "should",
+        "so",
+        "than",
+        "that",
+        "the",
+        "their",
+        "then",
+        "there",
+        "they",
+        "this",
+        "to",
+        "until",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "will",
+        "with",
+        "you",
+        "your",
+        "all",
+        "any",
+        "each",
+    ]
+)
 ENCODED = ("hidden", "decoded", "deciphered", "folded", "spaced")
-SOFT = tuple(dict.fromkeys(rule.name for rule in (*RULES, *CODE_RULES) if rule.severity == "review"))
+SOFT = soft_rules()
 DOCUMENT_FEATURES = (
     "scanner.highest",
     "scanner.third",
@@ -56,9 +117,15 @@ DOCUMENT_FEATURES = (
     "scanner.share",
     "view.scanner",
     "view.strong",
+    "audit.scored",
     *(f"audit.{name}" for name in SOFT),
     "audit.kinds",
     *(f"lexicon.{rule}" for rule in STRONG),
+)
+# Review findings that an ordinary comment also gives: a hidden text is not refused for them.
+UNSEEN = frozenset({"markdown", "hidden", "decoded", "deciphered", "spaced"})
+COMMONPLACE = frozenset(
+    {"skip-checks", "important", "collect-private", "code-injected-comment", "addresses-model"}
 )
 HTML_COMMENT = re.compile(r"<!--(.{0,4000}?)-->", re.DOTALL)
 HIDDEN_MARKDOWN = (
@@ -71,6 +138,7 @@ HIDDEN_MARKDOWN = (
         re.I,
     ),
     re.compile(r"<details>(.{8,4000}?)</details>", re.DOTALL),
+    re.compile(r"\b(?:alt|title|aria-label|data-[a-z]{1,20})=\"([^\"\n]{8,400})\""),
 )
 
 
@@ -100,10 +168,14 @@ def read_document(text: str, defender: Defender) -> Dossier:
     raw = readings[0].text
     findings = [*hidden_findings(text), *_injections(scans[0], raw), *audit_document(raw)]
     for reading, scan in zip(readings[1:], scans[1:], strict=True):
-        findings += _of_reading(reading, scan)
-    strong = {rule for sentence in sentences(raw) for rule in _strong(sentence)}
+        findings += _of_reading(reading, scan, raw)
+    said = {sentence: strong for sentence in sentences(raw) if (strong := tuple(_strong(sentence)))}
+    findings += _injected(said, scans[0])
     return Dossier(
-        tuple(dict.fromkeys(findings)), scans, Views(readings, views.complete), tuple(sorted(strong))
+        tuple(dict.fromkeys(findings)),
+        scans,
+        Views(readings, views.complete),
+        tuple(sorted({rule for strong in said.values() for rule in strong})),
     )
 
 
@@ -123,6 +195,29 @@ def _strong(sentence: str) -> Iterator[str]:
             yield hit.rule
 
 
+def _injected(said: dict[str, tuple[str, ...]], scan: Scan) -> Iterator[Finding]:
+    """Sentences that say what injections say, where another sign agrees: a second rule, or the scanner.
+
+    In other languages than English the auditor knows nothing, so there one rule is enough.
+    """
+    for sentence, strong in said.items():
+        if len(strong) >= 2 or (
+            strong[0] in PLAIN and (is_foreign(sentence) or _scored_high(sentence, scan))
+        ):
+            yield Finding(rule=f"lexicon:{strong[0]}", severity="block", passage=sentence[:200])
+
+
+def _scored_high(sentence: str, scan: Scan) -> bool:
+    start = sentence[:60]
+    return any(passage.score >= BLOCK_THRESHOLD and start in passage.text for passage in scan.passages)
+
+
+def is_foreign(sentence: str) -> bool:
+    """Whether a sentence is not English: hardly any of its words are."""
+    words = WORD.findall(sentence.lower())
+    return sum(word in ENGLISH for word in words) * 8 < len(words) or not words
+
+
 def _injections(scan: Scan, prepared: str) -> Iterator[Finding]:
     """The scanner's high patterns that address the assistant and are neither quoted nor described."""
     hits = {
@@ -139,15 +234,21 @@ def _injections(scan: Scan, prepared: str) -> Iterator[Finding]:
                 yield Finding(rule=hit.pattern, severity="block", passage=sentence[:200])
 
 
-def _of_reading(reading: Reading, scan: Scan) -> Iterator[Finding]:
+def _of_reading(reading: Reading, scan: Scan, raw: str) -> Iterator[Finding]:
     """A reading that was hidden or encoded is refused for what a plain text may still say."""
     steps = reading.kind.split(">")
     hidden = reading.kind == "markdown" or any(step in ENCODED for step in steps)
-    audited = [found for found in audit_document(reading.text) if found.severity == "block"]
+    unseen = all(step in UNSEEN for step in steps)
+    audited = [
+        found
+        for found in audit_document(reading.text)
+        if found.severity == "block"
+        or (unseen and found.rule not in COMMONPLACE and found.passage not in raw)
+    ]
     injected = list(_injections(scan, reading.text))
     strong = [sentence for sentence in sentences(reading.text) if any(_strong(sentence))] if hidden else []
     for found in (*audited, *injected):
-        yield found.model_copy(update={"rule": f"{reading.kind}:{found.rule}"})
+        yield found.model_copy(update={"rule": f"{reading.kind}:{found.rule}", "severity": "block"})
     if strong and scan.score >= BLOCK_THRESHOLD:
         yield Finding(rule=f"{reading.kind}:lexicon", severity="block", passage=strong[0][:200])
 
@@ -166,11 +267,19 @@ def document_features(dossier: Dossier) -> NDArray[np.float64]:
             sum(score >= BLOCK_THRESHOLD for score in scores) / len(scores),
             hidden,
             float(any(found.rule.endswith(":lexicon") for found in dossier.findings)),
+            _scored(dossier),
             *(float(name in rules) for name in SOFT),
             min(len(rules), 5),
             *(float(rule in dossier.strong) for rule in STRONG),
         ]
     )
+
+
+def _scored(dossier: Dossier) -> float:
+    """The scanner's highest score of a window in which the auditor found something."""
+    starts = [found.passage[:60] for found in dossier.findings if found.severity == "review"]
+    passages = dossier.scans[0].passages
+    return max((p.score for p in passages if any(start in p.text for start in starts)), default=0.0)
 
 
 def _log_odds(score: float) -> float:
