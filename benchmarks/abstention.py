@@ -1,6 +1,6 @@
 """Whether abstaining holds where the calibration has not been: other skills, other registries, outside data.
 
-    python benchmarks/abstention.py [suites] [clinc150] [skills] [--shared DIR] [--rows N]
+    python benchmarks/abstention.py [suites] [clinc150] [skills] [pairs] [--shared DIR] [--rows N]
 
 Every line is measured by the request flow on rows that no fit and no threshold has seen; intervals are
 Wilson 95 %, those of an AUROC are bootstrapped over requests. BM25 is rank-bm25 over lower-case words.
@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted, write_fitted
+from pickysteve.calibration.floor import youden_floor
 from pickysteve.calibration.measures import auroc, clopper_pearson_upper, wilson_interval
 from pickysteve.flows.asking import read_request
 from pickysteve.flows.calibrate_own import calibrate_own
@@ -29,8 +30,9 @@ from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.suite import Task, read_suite
 from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.features import SCORING_VERSION
+from pickysteve.tasks.route import RouteConfig, parse_request
 from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Trace
+from pickysteve.tasks.values import Request, Trace
 
 SEED = 20261130
 EXAMPLES = 10
@@ -55,13 +57,13 @@ TECHNICAL = {"H-203", "H-207", "H-211", "H-214", "H-220"}
 def main() -> None:
     arguments = _arguments()
     with TemporaryDirectory() as scratch:
-        for part in arguments.parts or ("suites", "clinc150", "skills"):
+        for part in arguments.parts or PARTS:
             PARTS[part](Path(scratch), arguments)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=("suites", "clinc150", "skills", []))
+    parser.add_argument("parts", nargs="*", choices=("suites", "clinc150", "skills", "pairs", []))
     parser.add_argument("--shared", type=Path)
     parser.add_argument("--rows", type=int, default=1_500, help="rows of each half of clinc150")
     return parser.parse_args()
@@ -133,6 +135,32 @@ def skills(scratch: Path, arguments: argparse.Namespace) -> None:
         ]
         print(f" {kind}:")
         _print_floors([nothing[at] for at in rows], [traces[at] for at in rows], fitted)
+
+
+def pairs(scratch: Path, _: argparse.Namespace) -> None:
+    """A floor by Youden's J on labelled pairs of a request and a skill, beside the floors that we ship."""
+    folder = repository_root() / "datasets" / "trap"
+    settings = _settings(scratch, folder / "skills")
+    ingest(settings)
+    engines = open_engines(settings)
+    rows = [json.loads(line) for line in (folder / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+    scores = np.array([_pair_score(row["request"], row["skill"], engines) for row in rows])
+    relevant = np.array([row["relevant"] for row in rows])
+    area, low, high = _auroc(scores, relevant)
+    print(f"\n{len(rows)} labelled pairs on the trap registry: AUROC {area:.3f} [{low:.3f}, {high:.3f}]")
+    fitted = engines.calibration.fitted
+    floors = {"youden on the pairs": youden_floor(scores, relevant), "net-benefit, shipped": fitted.floor}
+    for name, floor in floors.items():
+        print(f"    {name:20} floor {floor:.3f}")
+        for kind in sorted({row["kind"] for row in rows}):
+            over = [score >= floor for score, row in zip(scores, rows, strict=True) if row["kind"] == kind]
+            print(f"      {kind:16} over it {_share(sum(over), len(over))}")
+
+
+def _pair_score(request: str, skill: str, engines: Engines) -> float:
+    routed = parse_request(Request(text=request), RouteConfig())
+    scores, _features = engines.reranker.scores(routed.query, routed.clauses, engines.index)
+    return float(scores[engines.index.skill_rows[skill]].max())
 
 
 def _is_unanswered(task: Task) -> bool:
@@ -265,7 +293,7 @@ def _share(count: int, n: int) -> str:
     return f"{count}/{n} = {count / n:.1%} [{low:.1%}, {high:.1%}]"
 
 
-PARTS = {"suites": suites, "clinc150": clinc150, "skills": skills}
+PARTS = {"suites": suites, "clinc150": clinc150, "skills": skills, "pairs": pairs}
 
 if __name__ == "__main__":
     main()

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pickysteve.calibration.band import gray_band
 from pickysteve.flows.calibrate_gate import out_of_fold_requests
 from pickysteve.tasks.engines.guard import Guard
 
+MISSED, BLOCKED = 0.2, 0.005
+"""Promised with 95 % confidence: attacks that pass unasked, ordinary requests that are blocked unasked."""
 TOPS = (0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 1.0)
 
 
@@ -30,6 +33,13 @@ def main() -> None:
     for top in TOPS:
         band = over & (scores < top)
         print(f"below {top:5}: ordinary {np.sum(band & ~attacks):3}, attacks {np.sum(band & attacks):3}")
+    gray = gray_band(scores[~attacks], scores[attacks], missed=MISSED, blocked=BLOCKED)
+    ordinary, attacking = gray.share(scores[~attacks]), gray.share(scores[attacks])
+    print(
+        f"unasked, at most {MISSED:.0%} of attacks pass and {BLOCKED:.1%} of ordinary requests are blocked:"
+    )
+    asked = f"{ordinary:.1%} of ordinary requests and {attacking:.1%} of attacks"
+    print(f"  from {gray.low:.3f} to {gray.high:.3f}: a second judge is asked about {asked}")
 
 
 if __name__ == "__main__":

@@ -82,8 +82,7 @@ def _reduced(scene: Scene, weights: Floats) -> Choice:
     columns = scene.columns
     parts = (slice(0, WITHOUT + 1), slice(WITHOUT + 1, HAVING + 1))
     of_class = [columns[:, part] @ weights[part] for part in parts]
-    winner = int(np.argmax(of_class[0] + of_class[1]))
-    asked = np.repeat(scene.asked[[winner]], len(columns), axis=0)
+    asked = np.repeat(scene.asked[None, :], len(columns), axis=0)
     stacked = [of_class[0], columns[:, WITHOUT], of_class[1], columns[:, HAVING], asked]
     return Choice(np.column_stack(stacked), scene.right)
 

@@ -69,7 +69,7 @@ class Scene:
     columns: Floats
     """Features for the joint fit: (units, columns)."""
     asked: Floats
-    """Features of the request, for each unit as the winner: (units, 2)."""
+    """Features of the request itself."""
     right: NDArray[np.intp]
     """Rows of the units that answer the request; none when nothing does."""
 
@@ -180,8 +180,7 @@ def _scene(task: Task, index: SearchIndex, encoder: Embedder) -> Scene:
     route = parse_request(Request(text=task.request), RouteConfig())
     columns = class_columns(pair_features(route.query, route.clauses, index, encoder))
     right = [row for skill in (*task.gold, *task.accept) for row in index.skill_rows.get(skill, [])]
-    asked = request_features(route.query, index, range(len(index.unit_ids)))
-    return Scene(task, route, index, columns, asked, np.array(right, dtype=np.intp))
+    return Scene(task, route, index, columns, request_features(route.query), np.array(right, dtype=np.intp))
 
 
 class MemoEmbedder:

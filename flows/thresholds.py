@@ -77,8 +77,7 @@ def score_scenes(scenes: Sequence[Scene], fitted: Fitted) -> Scored:
     asked = np.array([fitted.request.features[name] for name in REQUEST_FEATURES])
     best, ranked, right = [], [], []
     for scene in scenes:
-        utilities = scene.columns @ weights
-        utilities = utilities + scene.asked[int(np.argmax(utilities))] @ asked + fitted.request.constant
+        utilities = scene.columns @ weights + scene.asked @ asked + fitted.request.constant
         of_skill = np.array([utilities[rows].max() for rows in scene.skill_rows])
         order = np.argsort(-of_skill, kind="stable")
         best.append(float(of_skill[order[0]]))

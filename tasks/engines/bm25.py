@@ -85,12 +85,8 @@ class Bm25(BM25Okapi):  # type: ignore[misc]
     def _lucene_idf(self, documents: int) -> float:
         return math.log(1 + (self.corpus_size - documents + 0.5) / (documents + 0.5))
 
-    def informative(self, term: str) -> float:
-        """The term's idf; that of the rarest term where no document holds it."""
-        return float(self.idf.get(term, self._lucene_idf(0)))
-
     def coverage(self, terms: Sequence[str]) -> NDArray[Any]:
         """Scores in [0, 1): the share of the query's informative words that each document answers."""
-        ceiling = sum(map(self.informative, terms)) * (self.k1 + 1)
+        ceiling = sum(self.idf.get(term, self._lucene_idf(0)) for term in terms) * (self.k1 + 1)
         scores = self.get_scores(terms)
         return scores / ceiling if ceiling else scores

@@ -45,7 +45,7 @@ TEXT_FEATURES = (
     "asked_bm25.z",
 )
 EXAMPLE_FEATURES = ("examples", "centroid", "examples.z", "centroid.z", "examples_bm25.z")
-REQUEST_FEATURES = ("length", "explained")
+REQUEST_FEATURES = ("length",)
 LENGTHS = (3, 60)
 """Distinct words of a request, as far as the calibration data goes: a longer one counts as the longest."""
 POOL = 32
@@ -81,25 +81,14 @@ def pair_features(
     return PairFeatures(names, np.stack([columns[name] for name in names], axis=1), has_examples)
 
 
-def request_features(query: str, index: SearchIndex, rows: Sequence[int]) -> Floats:
-    """What bears on whether anything fits, and not on which: (rows, len(REQUEST_FEATURES)).
+def request_features(query: str) -> Floats:
+    """What bears on whether anything fits, and not on which: (len(REQUEST_FEATURES),).
 
-    The log of the number of distinct stems, as cosines and coverages fall where a request says more; and
-    the share of the request's informative words that the unit of that row, or an example of its skill, holds.
+    The log of the number of distinct stems: cosines and coverages fall where a request says more, so that
+    the same score means more for a long request.
     """
-    stems = tuple(dict.fromkeys(stemmed_terms(query)))
-    weights = [index.bm25.informative(stem) for stem in stems]
-    length = math.log(min(max(len(stems), LENGTHS[0]), LENGTHS[1]))
-    explained = [_held(stems, weights, index, row) / max(sum(weights), 1e-9) for row in rows]
-    return np.stack([np.full(len(explained), length), np.array(explained)], axis=1)
-
-
-def _held(stems: Sequence[str], weights: Sequence[float], index: SearchIndex, row: int) -> float:
-    unit_id = index.unit_ids[row]
-    text = index.data.postings.get("text", {}).get(unit_id, {})
-    examples = index.data.postings.get("examples", {}).get(index.unit(unit_id).skill_id, {})
-    pairs = zip(stems, weights, strict=True)
-    return sum(weight for stem, weight in pairs if stem in text or stem in examples)
+    stems = len(set(stemmed_terms(query)))
+    return np.array([math.log(min(max(stems, LENGTHS[0]), LENGTHS[1]))])
 
 
 def _nearest(text: Floats, bm25: Floats) -> NDArray[np.bool_]:

@@ -79,8 +79,7 @@ class EmbeddedReranker:
         without = _utility(features, self.fitted.without_examples)
         utilities = np.where(features.has_examples, with_examples, without)
         # the same for every unit: it moves the scores against "none of these", and never their order
-        winner = [int(np.argmax(utilities))] if len(utilities) else []
-        asked = np.repeat(request_features(query, index, winner), len(utilities), axis=0)
+        asked = np.repeat(request_features(query)[None, :], len(utilities), axis=0)
         every = PairFeatures(
             features.names + REQUEST_FEATURES, np.hstack([features.values, asked]), features.has_examples
         )

@@ -35,7 +35,7 @@ def test_a_scene_has_a_row_for_each_unit_and_knows_the_right_ones(small_index, m
     assert [scene.task.id for scene in scenes] == ["one", "two", "none"]
     units, text, examples = len(small_index.unit_ids), len(TEXT_FEATURES), len(EXAMPLE_FEATURES)
     assert scenes[0].columns.shape == (units, 2 * text + examples + 2)
-    assert scenes[0].asked.shape == (units, 2)
+    assert scenes[0].asked.shape == (1,)
     named = [
         {small_index.unit(small_index.unit_ids[row]).skill_id for row in scene.right} for scene in scenes
     ]

@@ -117,8 +117,3 @@ def test_threads_that_stem_at_once_do_not_disturb_each_other() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert together == [alone[turn:] for turn in range(8)]
-
-
-def test_a_word_that_no_document_holds_is_as_informative_as_the_rarest() -> None:
-    engine = bm25([["fix", "rust"], ["fix", "mail"]])
-    assert engine.informative("fix") < engine.informative("rust") < engine.informative("haiku")
