@@ -26,7 +26,6 @@ from pickysteve.flows.gate_corpora import (
     written_requests,
 )
 from pickysteve.flows.gate_documents import fit_document_head
-from pickysteve.tasks.engines.classifier import STATE
 from pickysteve.tasks.engines.defender import Defender
 from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES
 from pickysteve.tasks.engines.guard import (
@@ -58,7 +57,7 @@ NOT_REQUESTS = {
     "obfuscation-document",
     "skills",
 }
-BUDGETS = {"ordinary": 0.004, "notinject": 0.035, "foreign": 0.04}
+BUDGETS = {"ordinary": 0.004, "notinject": 0.035, "foreign": 0.03}
 """Share of ordinary requests that may be blocked. The stricter of the first two sets the threshold; the
 third sets what it means for requests that are not in English."""
 ORDINARY = {"own-fit", "own-registry", "own-calibrate", "pickysteve-requests"}
@@ -170,12 +169,7 @@ def _is_request(sample: Sample) -> bool:
 def _row(sample: Sample, defender: Defender) -> _Row:
     _, windows = read_evidence(sample.text, defender)
     passages = read_closer(windows[:CLOSER_WINDOWS], defender)
-    width = len(FEATURES) + STATE
-    return _Row(
-        sample,
-        request_matrix(windows),
-        request_matrix(passages) if passages else np.zeros((0, width)),
-    )
+    return _Row(sample, request_matrix(windows), request_matrix(passages))
 
 
 def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> Head:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pickysteve.errors import GateUnavailable
 from pickysteve.tasks.engines.classifier import Classifier, empty_state
+from pickysteve.tasks.engines.windows import WINDOW_CHARACTERS, window_bounds
 
 __all__ = [
     "BLOCK_THRESHOLD",
@@ -32,7 +33,6 @@ __all__ = [
     "prepare",
     "refusal",
     "unreadable",
-    "window_bounds",
 ]
 
 VERSION = "0.9.4"
@@ -45,8 +45,6 @@ PINNED = {
 }
 REMEDY = f'run "pip install --force-reinstall stackone-defender=={VERSION}"'
 
-WINDOW_TOKENS = 118
-WINDOW_CHARACTERS = 1_200
 SEGMENT_CHARACTERS = 50_000
 WINDOW_MEMO = 2_048
 # Beyond 100 characters the tokenizer reads a word as one unknown. Pieces of 32 keep base64 in step.
@@ -116,29 +114,6 @@ def prepare(text: str) -> str:
 def _split_run_on(word: re.Match[str]) -> str:
     letters = word[0]
     return " ".join(letters[i : i + PIECE_CHARACTERS] for i in range(0, len(letters), PIECE_CHARACTERS))
-
-
-def window_bounds(offsets: list[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
-    """Half-open spans that cover [0, length) with a quarter of overlap.
-
-    Args:
-        offsets: start and end of each token, in characters.
-        length: characters of the text.
-    """
-    stride = WINDOW_TOKENS * 3 // 4
-    starts = range(0, max(len(offsets) - WINDOW_TOKENS + stride, 1), stride)
-    for first in starts:
-        begin = offsets[first][0] if first else 0
-        last = first + WINDOW_TOKENS
-        end = offsets[last][0] if last < len(offsets) else length
-        yield from _character_bounds(begin, end)
-
-
-def _character_bounds(begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a span that holds few tokens and many characters."""
-    stride = WINDOW_CHARACTERS * 3 // 4
-    for start in range(begin, max(end - WINDOW_CHARACTERS + stride, begin + 1), stride):
-        yield start, min(start + WINDOW_CHARACTERS, end)
 
 
 def refusal(reason: str) -> Scan:

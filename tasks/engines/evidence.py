@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.tasks.engines.defender import Defender, Passage, Scan
-from pickysteve.tasks.engines.lexicon import ENGLISH, RULES, read_words
+from pickysteve.tasks.engines.lexicon import RULES, read_words
 from pickysteve.tasks.engines.views import Reading, Views
+from pickysteve.tasks.engines.vocabulary import ENGLISH
 
 __all__ = ["EVIDENCE_VERSION", "FEATURES", "Window", "features_of", "windows_of"]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pickysteve.calibration.logistic import GateHeads, Head, read_gate_heads
 from pickysteve.errors import CalibrationMismatch
+from pickysteve.tasks.engines.classifier import STATE
 from pickysteve.tasks.engines.defender import Defender, Scan
 from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES, Window, features_of, windows_of
 from pickysteve.tasks.engines.views import Reading, Views, read_views
@@ -31,6 +32,7 @@ __all__ = [
 GRAY = 0.15
 """A window that scores this much is read again, passage by passage."""
 CLOSER_WINDOWS = 2
+RAW = "raw"
 PASSAGE_CHARACTERS = 24, 160
 """A passage is at least and about at most this long."""
 SENTENCE_START = re.compile(r"(?<=[.!?;:。！？؟।])\s*(?=\S)|\n+(?=\S)")
@@ -88,8 +90,9 @@ class Guard:
         if not scan.covered:
             return RequestReading((), covered=False, reason=scan.reason)
         scored = self._scored(windows)
-        gray = [s.window for s in scored if GRAY <= s.score < self.heads.request.block][:CLOSER_WINDOWS]
-        if gray and scored[0].score < self.heads.request.block:
+        block = self.heads.request.block
+        gray = [s.window for s in scored if GRAY <= s.score < block][:CLOSER_WINDOWS]
+        if gray and scored[0].score < block:
             scored = self._scored([*windows, *read_closer(gray, self.defender)])
         return RequestReading(scored, covered=True)
 
@@ -107,6 +110,8 @@ def head_scores(head: Head, features: NDArray[np.float64]) -> NDArray[np.float64
 
 def request_matrix(windows: Sequence[Window]) -> NDArray[np.float64]:
     """Features and state of each window; the classifier knows little of scripts other than Latin."""
+    if not windows:
+        return np.zeros((0, len(FEATURES) + STATE))
     features = np.stack([features_of(window) for window in windows])
     latin = 1 - features[:, [FEATURES.index("foreign_script")]]
     return np.hstack([features, np.stack([window.passage.state for window in windows]) * latin])
@@ -126,8 +131,18 @@ def _distinct(windows: Sequence[Window]) -> tuple[Window, ...]:
 
 
 def read_closer(windows: Sequence[Window], defender: Defender) -> tuple[Window, ...]:
-    """The passages of windows, each alone: an ordinary text around an attack no longer softens it."""
-    readings = [Reading(w.kind, passage) for w in windows for passage in passages_of(w.passage.text)]
+    """The passages of windows, each alone: an ordinary text around an attack no longer softens it.
+
+    Raw passages are read in every reading, as a disguise may show only where it stands alone.
+    """
+    readings = [
+        reading
+        for window in windows
+        for passage in passages_of(window.passage.text)
+        for reading in (
+            (Reading(window.kind, passage),) if window.kind != RAW else read_views(passage).readings
+        )
+    ]
     return _distinct(windows_of(Views(tuple(readings)), defender)[1]) if readings else ()
 
 
