@@ -78,6 +78,7 @@ REPORTING = frozenset(
     "try tries trying tried attempt attempts attempting able ability how want wants wanted possible easy hard used allow allows"
     " allowed enable enables known likely chance way ways instructed instructs tricked persuaded could might would".split()
 )
+PREFIXES = frozenset("auto re sub non co multi".split())
 DIRECTIONS = frozenset("to via into".split())
 GOVERNING = frozenset(
     "is are has have need needs expected asked required remember sure supposed goes on continue proceed agree going ought"
@@ -314,10 +315,8 @@ def _senses(text: str, written: str, kind: str) -> Mapping[str, str]:
         owner = OWNER.match(text)
         if owner and text not in known:
             return {f"{concept}own": "noun" for concept in known.get(owner[1], NO_SENSES)}
-        if text in known or "-" not in text:
-            senses = known.get(text, NO_SENSES)
-        else:
-            senses = known.get(text.rpartition("-")[2], NO_SENSES)
+        first, _, last = text.partition("-")
+        senses = known.get(text) or (known.get(last, NO_SENSES) if first in PREFIXES else NO_SENSES)
         if "_" in text:
             return dict(_of_name(text, written), **senses)
         return senses
@@ -349,7 +348,7 @@ def _of_token(text: str, written: str, kind: str) -> Iterator[tuple[str, str]]:
         if SECRET_PATH.search(text):
             yield "secret", "noun"
             yield "secretpath", "noun"
-        if "skill" in text or text.startswith(".claude"):
+        if "skill" in text:
             yield "skillpath", "noun"
         name = text.rstrip("/").rpartition("/")[2]
         for known in (name, text):
