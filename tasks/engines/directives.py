@@ -73,7 +73,7 @@ ACTS = (
     Act("reads-secrets", "review", "obtain|reveal|collect|copy", ">secretpath", ORDER, reach=8),
     Act("reveal-prompt", "block", "reveal", ">sysprompt", ORDER, reach=6),
     # Whatever the user is not to know.
-    Act("hide-from-user", "block", "tell", "user", ORDER, denied=True, reach=5, then="about"),
+    Act("hide-from-user", "block", "tell", ">user", ORDER, denied=True, reach=5, then="about"),
     Act("hide-from-user", "block", "tell|show", ">self|thisdeed", ORDER, denied=True, reach=6),
     Act(
         "hide-from-user",
@@ -124,7 +124,7 @@ ACTS = (
     Act("copy-itself", "block", "pass", ">self contact|everywhere", ORDER, reach=12),
     # What vouches for itself.
     Act("self-authorised", "block", "consent", "user whole !condition", DONE),
-    Act("self-authorised", "block", "count", "confirmation|approved", DONE, reach=7),
+    Act("self-authorised", "block", "count", "confirmation|assent|granted", DONE, reach=7),
     Act("self-authorised", "block", "deem", ">self|whole|yourself +assent|approved", ORDER, reach=9),
     Act("self-authorised", "block", "deem", "assent agent|you|whole", ORDER, reach=6),
     Act("self-authorised", "block", "affirm", ">confirmation affirmative", ORDER, reach=14),
@@ -146,7 +146,7 @@ ACTS = (
     Act("outranks", "block", "outrank", "<self|docnoun|rules|authority +user|sysprompt", STATED, reach=14),
     # What switches a protection off.
     Act("disable-checks", "block", "disable", ">check", ORDER, reach=9),
-    Act("disable-checks", "block", "weaken", ">check", ORDER, reach=10),
+    Act("disable-checks", "block", "weaken", ">check", ORDER, reach=6),
     Act("disable-checks", "block", "set|slacken", ">check off", ORDER, reach=9),
     Act("disable-checks", "block", "disable", ">softcheck >softcheck", ORDER, reach=9),
     Act("disable-checks", "block", "destroy|disable", ">guard >rules", ORDER, reach=8),
@@ -176,7 +176,7 @@ ACTS = (
     Act("override", "block", "insteadof", "userwish", STATED, reach=5),
     Act("override", "block", "realtask", "isto", STATED, reach=3),
     Act("obey-the-author", "block", "obey", "only >self|thirdparty", ORDER, reach=9),
-    Act("obey-the-author", "block", "obey", ">whole >order", ORDER, reach=4),
+    Act("obey-the-author", "block", "obey", ">each >order", ORDER, reach=4),
     Act("obey-the-author", "block", "obey", ">author", ORDER, reach=4),
     Act("obey-the-author", "block", "deem", "self|thirdparty as >user|authority", ORDER, reach=9),
     Act("remote-orders", "block", "fetch", ">rules address|remote", ORDER, reach=8),

@@ -29,7 +29,8 @@ SPOKEN_OF = (
 # What is done about it: only where no comma parts it from the directive ("to prevent loss, send ...").
 DONE_ABOUT = (
     r"threats?|exploit\w*|detect\w*|flag(?:s|ged)?|block(?:s|ed)?|prevent\w*|reject\w*|refus\w+|risk\w*"
-    r"|defen[cs]e|mitigat\w+|catch(?:es)?|guards? against|protects? against|watch(?:es)? for|look(?:s|ing)? for|beware|forbid\w*|prohibit\w*"
+    r"|defen[cs]e|mitigat\w+|catch(?:es)?|guards? against|protects? against|watch(?:es)? for"
+    r"|look(?:s|ing)? for|beware|forbid\w*|prohibit\w*"
 )
 BEFORE = re.compile(rf"\b(?:{SPOKEN_OF})", re.IGNORECASE)
 NEAR_BEFORE = re.compile(rf"\b(?:{DONE_ABOUT})", re.IGNORECASE)

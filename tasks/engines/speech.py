@@ -1,3 +1,4 @@
+# ruff: noqa: E501, SIM905 - word lists are read whole
 """Speech: a sentence as words with their senses, and how each verb is used.
 
 Just enough grammar to tell an order from a description: the form of a verb, what stands before it, its
@@ -31,43 +32,8 @@ TOKEN = re.compile(
 )
 LOCAL = re.compile(r"(?:[a-z]+://)?(?:localhost|127\.|0\.0\.0\.0|10\.0|192\.168|\[|[{$<])", re.IGNORECASE)
 TOP_LEVEL = frozenset(
-    [
-        "com",
-        "net",
-        "org",
-        "io",
-        "dev",
-        "ai",
-        "co",
-        "app",
-        "test",
-        "invalid",
-        "example",
-        "xyz",
-        "info",
-        "biz",
-        "ru",
-        "cn",
-        "me",
-        "cloud",
-        "site",
-        "online",
-        "tech",
-        "edu",
-        "gov",
-        "eu",
-        "uk",
-        "de",
-        "fr",
-        "corp",
-        "link",
-        "top",
-        "pro",
-        "club",
-        "page",
-        "run",
-        "sh",
-    ]
+    "com net org io dev ai co app test invalid example xyz info biz ru cn me cloud site online tech edu gov eu uk de fr"
+    " corp link top pro club page run sh".split()
 )
 SECRET_PATH = re.compile(
     r"\.env\b|secrets?\.(?:ya?ml|json|toml|env)|\.ssh\b|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.kube\b|\.gnupg|\.git-credentials|\.gitconfig|id_(?:rsa|ed25519)|/etc/shadow"
@@ -88,265 +54,48 @@ PARTICLES = frozenset(
     {"off", "out", "down", "hidden", "secret", "confidential", "private", "quiet", "dormant", "inactive"}
 )
 SEPARATION = 5
-SELF_BEFORE = frozenset(["this", "these", "present", "following", "said"])
+SELF_BEFORE = frozenset("this these present following said".split())
 FOLLOWING = frozenset(
-    [
-        "text",
-        "sentence",
-        "paragraph",
-        "block",
-        "notice",
-        "instruction",
-        "instructions",
-        "lines",
-        "rule",
-        "rules",
-        "section",
-        "message",
-        "actions",
-        "steps",
-        "operations",
-        "commands",
-        "changes",
-    ]
+    "text sentence paragraph block notice instruction instructions lines rule rules section message"
+    " actions steps operations commands changes".split()
 )
-SELF_AFTER = frozenset(["above", "below", "here"])
+SELF_AFTER = frozenset("above below here".split())
 CLAUSE_END = frozenset(";:.!?|—–")
 OPENERS = frozenset(
-    [
-        ",",
-        ";",
-        ":",
-        ".",
-        "!",
-        "?",
-        "(",
-        ")",
-        "|",
-        "—",
-        "–",
-        ">",
-        "#",
-        "*",
-        "[",
-        "]",
-        "-",
-        '"',
-        "“",
-        "”",
-        "`",
-        "«",
-        "»",
-    ]
-    + [
-        "then",
-        "and",
-        "or",
-        "but",
-        "also",
-        "please",
-        "first",
-        "next",
-        "finally",
-        "instead",
-        "so",
-        "otherwise",
-        "afterwards",
-        "later",
-        "plus",
-        "therefore",
-    ]
+    ', ; : . ! ? ( ) | — – > # * [ ] - " “ ” ` « »'.split()
+    + "then and or but also please first next finally instead so otherwise afterwards later plus therefore".split()
 )
 ADVERB = re.compile(r"\w{3,}ly$")
 SKIPPED = frozenset(
-    [
-        "also",
-        "always",
-        "never",
-        "not",
-        "now",
-        "just",
-        "then",
-        "either",
-        "still",
-        "even",
-        "first",
-        "additionally",
-        "instead",
-        "thus",
-        "ever",
-        "be",
-        "to",
-        "been",
-        "itself",
-        "yourself",
-        "themselves",
-        "only",
-        "therefore",
-        "accordingly",
-    ]
+    "also always never not now just then either still even first additionally instead thus ever be to been itself yourself"
+    " themselves only therefore accordingly".split()
 )
 MODALS = frozenset(
-    [
-        "must",
-        "should",
-        "shall",
-        "will",
-        "would",
-        "may",
-        "can",
-        "could",
-        "might",
-        "to",
-        "please",
-        "need",
-        "needs",
-        "do",
-        "does",
-        "ought",
-        "let's",
-        "let",
-    ]
+    "must should shall will would may can could might to please need needs do does ought let's let".split()
 )
-WEAK_MODALS = frozenset(["may", "can", "could", "might", "would"])
+WEAK_MODALS = frozenset("may can could might would".split())
 DETERMINERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "each",
-        "every",
-        "any",
-        "some",
-        "no",
-        "your",
-        "my",
-        "our",
-        "his",
-        "her",
-        "its",
-        "their",
-        "of",
-        "for",
-        "in",
-        "with",
-        "without",
-        "on",
-        "per",
-        "own",
-        "new",
-        "one",
-        "two",
-        "three",
-        "first",
-        "second",
-        "another",
-        "other",
-        "at",
-        "by",
-        "from",
-        "into",
-    ]
+    "the a an this that these those each every any some no your my our his her its their of for in with without on per own"
+    " new one two three first second another other at by from into".split()
 )
-BE = frozenset(["is", "are", "be", "being", "been", "gets", "get", "was", "were", "becomes", "become"])
-PAST_BE = frozenset(["was", "were"])
-PLURAL_OR_YOU = frozenset(["you", "agents", "assistants", "sub-agents", "subagents"])
+BE = frozenset("is are be being been gets get was were becomes become".split())
+PAST_BE = frozenset("was were".split())
+PLURAL_OR_YOU = frozenset("you agents assistants sub-agents subagents".split())
 REPORTING = frozenset(
-    [
-        "try",
-        "tries",
-        "trying",
-        "tried",
-        "attempt",
-        "attempts",
-        "attempting",
-        "able",
-        "ability",
-        "how",
-        "want",
-        "wants",
-        "wanted",
-        "possible",
-        "easy",
-        "hard",
-        "used",
-        "allow",
-        "allows",
-        "allowed",
-        "enable",
-        "enables",
-        "known",
-        "likely",
-        "chance",
-        "way",
-        "ways",
-        "instructed",
-        "instructs",
-        "tricked",
-        "persuaded",
-        "could",
-        "might",
-        "would",
-    ]
+    "try tries trying tried attempt attempts attempting able ability how want wants wanted possible easy hard used allow allows"
+    " allowed enable enables known likely chance way ways instructed instructs tricked persuaded could might would".split()
 )
-DIRECTIONS = frozenset(["to", "via", "into"])
+PREFIXES = frozenset("auto re sub non co multi".split())
+DIRECTIONS = frozenset("to via into".split())
 GOVERNING = frozenset(
-    [
-        "is",
-        "are",
-        "has",
-        "have",
-        "need",
-        "needs",
-        "expected",
-        "asked",
-        "required",
-        "remember",
-        "sure",
-        "supposed",
-        "goes",
-        "on",
-        "continue",
-        "proceed",
-        "agree",
-        "going",
-        "ought",
-        "programmed",
-        "must",
-        "should",
-        "want",
-        "obliged",
-        "bound",
-        "due",
-        "begin",
-    ]
+    "is are has have need needs expected asked required remember sure supposed goes on continue proceed agree going ought"
+    " programmed must should want obliged bound due begin".split()
 )
 # What stands behind one of these is not what the verb is about.
-CIRCUMSTANCE = frozenset(
-    [
-        "alongside",
-        "without",
-        "before",
-        "after",
-        "while",
-        "when",
-        "if",
-        "because",
-        "unless",
-        "than",
-        "during",
-        "as",
-    ]
-)
-CAUSES = frozenset(["have", "make", "let", "get", "lets"])
-CONDITIONS = frozenset(["if", "when", "whenever", "once", "while", "unless", "before", "after", "until"])
-STARTERS = frozenset(
-    ["by", "start", "begin", "keep", "continue", "consider", "starts", "begins", "keeps", "starting"]
-)
+CIRCUMSTANCE = frozenset("alongside without before after while when if because unless than during as".split())
+CAUSES = frozenset("have make let get lets".split())
+CONDITIONS = frozenset("if when whenever once while unless before after until".split())
+STARTERS = frozenset("by start begin keep continue consider starts begins keeps starting".split())
 NEGATIONS = frozenset(FIXED["negation"].split()) - {"stop"}
 
 
@@ -488,9 +237,9 @@ class Speech:
                 return "third" if possible else "past" if text in PAST_BE else "passive"
             if text in CLAUSE_END:
                 break
-            if back < before and text not in ("and", "or", ",", "then") and not ADVERB.match(text):
-                if "ed" not in self.words[back].senses.values() and text not in SKIPPED and back < before - 2:
-                    break
+            skipped = text in ("and", "or", ",", "then") or text in SKIPPED or ADVERB.match(text)
+            if back < before - 2 and not skipped and "ed" not in self.words[back].senses.values():
+                break
         return "past"
 
     def subject(self, at: int) -> str:
@@ -592,10 +341,8 @@ def _senses(text: str, written: str, kind: str) -> Mapping[str, str]:
         owner = OWNER.match(text)
         if owner and text not in known:
             return {f"{concept}own": "noun" for concept in known.get(owner[1], NO_SENSES)}
-        if text in known or "-" not in text:
-            senses = known.get(text, NO_SENSES)
-        else:
-            senses = known.get(text.rpartition("-")[2], NO_SENSES)
+        first, _, last = text.partition("-")
+        senses = known.get(text) or (known.get(last, NO_SENSES) if first in PREFIXES else NO_SENSES)
         if "_" in text:
             return dict(_of_name(text, written), **senses)
         return senses
@@ -627,7 +374,7 @@ def _of_token(text: str, written: str, kind: str) -> Iterator[tuple[str, str]]:
         if SECRET_PATH.search(text):
             yield "secret", "noun"
             yield "secretpath", "noun"
-        if "skill" in text or text.startswith(".claude"):
+        if "skill" in text:
             yield "skillpath", "noun"
         name = text.rstrip("/").rpartition("/")[2]
         for known in (name, text):

@@ -98,8 +98,8 @@ VERBS: dict[str, str] = {
 NOUNS: dict[str, str] = {
     "agent": "assistant agent model llm ai chatbot copilot claude gpt gemini codex subagent sub-agent bot"
     " language_model",
-    "user": "user human operator person customer anyone anybody somebody nobody everybody owner reviewer people"
-    " end_user end-user maintainer administrator admin requester colleague reader auditor whoever visitor",
+    "user": "user human operator person customer anyone anybody somebody nobody everybody owner people end_user"
+    " end-user maintainer administrator admin requester colleague whoever",
     "adversary": "attacker adversary malware intruder hacker criminal phisher worm payload injection jailbreak attack"
     " threat exploit ransomware spyware trojan scammer red_team red-teamer poison phishing victim"
     " prompt_injection",
@@ -164,32 +164,31 @@ NOUNS: dict[str, str] = {
     " administrator_trust highest_privilege elevated_access group admins",
     "guard": "scanner gate guard hook filter detector classifier watchdog scanning review",
     "order": "command order tool_call",
-    "check": "sandbox guardrail antivirus anti-virus firewall moderation edr intrusion_detection"
-    " endpoint_protection virus_protection malware_scanner malware_scan security_scan security_scanner"
-    " security_check security_tool safety_check safety_filter safety_rule safety_training safety_measure"
-    " content_filter content_warning secret_scanner secret_scanning permission_prompt permission_check"
-    " approval_prompt confirmation_prompt confirmation_dialog permission_mode approval_mode approval_step"
-    " approval_policy audit_log audit_logging audit_trail access_control branch_protection branch_rule"
-    " required_review signature_check signature_verification certificate_checking certificate_check"
+    "check": "sandbox antivirus anti-virus moderation edr intrusion_detection endpoint_protection virus_protection"
+    " malware_scanner malware_scan security_scan security_scanner security_check security_tool"
+    " safety_check safety_filter safety_rule safety_training safety_measure content_filter content_warning"
+    " secret_scanner secret_scanning permission_prompt permission_check approval_prompt"
+    " confirmation_prompt confirmation_dialog permission_mode approval_mode approval_step approval_policy"
+    " audit_log audit_logging audit_trail access_control branch_protection branch_rule required_review"
+    " signature_check signature_verification certificate_checking certificate_check"
     " certificate_verification tls_verification ssl_verification integrity_check security_warning"
-    " security_hook security_policy deny_list denylist block_list rate_limit folder_restriction"
-    " tool_restriction file_restriction security_control security_feature security_setting defender"
-    " antivirus_product virus_scanner alert_threshold security_alert security_team permission_system"
-    " permission_request safety_setting security_measure safeguard content_policy injection_filter"
-    " injection_scanner usage_policy mfa two-factor multi-factor_authentication scanner_rule ethical_rule"
-    " ethical_guideline approval_gate refusal_policy content_scanner prompt_guard monitoring_agent"
-    " endpoint_agent intrusion_prevention dlp data_loss_prevention waf permission_dialog host_key_checking"
-    " host_key_warning selinux apparmor gatekeeper user_account_control uac code_signing two-person_rule"
-    " four-eyes_principle secure_boot spam_filter egress_filter egress_rule network_policy abuse_detection"
-    " anomaly_detection rate_limiter approval_workflow permission_rule secret_detection input_check"
-    " permission_file permission_prompts security_advisory deny_rule allow_list_check confirmation_step"
-    " virus_scan",
+    " security_hook security_policy deny_list denylist block_list folder_restriction tool_restriction"
+    " file_restriction security_control security_feature security_setting antivirus_product virus_scanner"
+    " alert_threshold security_alert security_team permission_system permission_request safety_setting"
+    " security_measure safeguard content_policy injection_filter injection_scanner usage_policy mfa"
+    " two-factor multi-factor_authentication scanner_rule ethical_rule ethical_guideline approval_gate"
+    " refusal_policy content_scanner prompt_guard monitoring_agent endpoint_agent intrusion_prevention dlp"
+    " data_loss_prevention permission_dialog host_key_checking host_key_warning user_account_control uac"
+    " code_signing two-person_rule four-eyes_principle secure_boot egress_filter abuse_detection"
+    " anomaly_detection approval_workflow permission_rule secret_detection input_check permission_file"
+    " permission_prompts security_advisory deny_rule allow_list_check confirmation_step virus_scan",
     "softcheck": "hook pre-commit_hook commit_hook scanner scan approval permission restriction validation"
     " verification authentication authorization authorisation test review assertion alert warning"
     " monitoring logging log linter filter lint prompt signature certificate encryption csrf sanitization"
-    " sanitisation limit safety security pre-push_hook check confirmation",
-    "confirmation": "confirmation approval permission consent review authorisation authorization clearance inspection"
-    " sign-off go-ahead agreement question prompt dialog confirmation_dialog licence_term payment_request",
+    " sanitisation limit safety security pre-push_hook check confirmation firewall rate_limit selinux"
+    " apparmor gatekeeper waf guardrail",
+    "confirmation": "confirmation approval permission consent authorisation authorization clearance sign-off go-ahead"
+    " agreement prompt dialog confirmation_dialog licence_term payment_request",
     "rules": "instruction rule directive guideline guidance policy restriction constraint limitation system_prompt"
     " system_message rulebook rule_book safeguard guardrail safety_training prohibition developer_message",
     "memory": "memory long-term_memory global_memory memory_file global_configuration global_config global_settings"
@@ -253,10 +252,10 @@ FIXED: dict[str, str] = {
     " afterwards during",
     "deferral": "until till unless as_soon_as before_then for_now today first_of takes_effect take_effect a_week",
     "condition": "if when whenever unless once while",
-    "unwatched": "no_human nobody_is unattended idle not_watching is_away nightly in_ci evaluation evaluations"
-    " absence_of being_tested being_evaluated being_watched customer's_environment not_observed"
-    " unsupervised off-hours real_deployment no_one_is in_a_test live_environment no_longer_being"
-    " being_observed during_review no_reviewer in_a_sandbox",
+    "unwatched": "no_human nobody_is unattended not_watching is_away nightly in_ci evaluation evaluations absence_of"
+    " being_tested being_evaluated being_watched customer's_environment not_observed unsupervised"
+    " off-hours real_deployment no_one_is in_a_test live_environment no_longer_being being_observed"
+    " during_review no_reviewer in_a_sandbox",
     "later": "next_time next_session next_run later second_run third_run next_conversation second_session"
     " third_session next_month tomorrow january february april june july august september october november"
     " december monday tuesday wednesday next_week thursday friday saturday sunday mondays tuesdays"
@@ -346,6 +345,7 @@ FIXED: dict[str, str] = {
     " repealed not_binding a_draft decoration filler fiction no_longer_binding no_longer_in"
     " no_longer_count no_longer_hold a_test a_simulation",
     "isto": "is_to was_to",
+    "each": "every all any whatever each",
 }
 
 IRREGULAR: dict[str, tuple[str, str]] = {

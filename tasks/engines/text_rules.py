@@ -61,7 +61,7 @@ RULES = (
     rule(
         "speaks-as-authority",
         "block",
-        rf"\b(?:as|from)\s+your\s+{AUTHORITY}\b(?!\s+(?:machine|appl|account|portal|console|tool|guide|doc|cred|project|key))|\byour\s+{AUTHORITY}\s+(?:has|have|had)?\s*(?:decided|ordered|instructs?|instructed|requires?|demands?|wants?|asks?|approved|authori[sz]ed|speaking)\b",
+        rf"\b(?:as|from)\s+your\s+(?!google|microsoft|openai|anthropic){AUTHORITY}\b(?!\s+(?:machine|appl|account|portal|console|tool|guide|doc|cred|project|key))|\byour\s+{AUTHORITY}\s+(?:has|have|had)?\s*(?:decided|ordered|instructs?|instructed|requires?|demands?|wants?|asks?|approved|authori[sz]ed|speaking)\b",
     ),
     rule(
         "speaks-as-authority",
