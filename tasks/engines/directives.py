@@ -151,7 +151,7 @@ ACTS = (
     Act("disable-checks", "block", "disable", ">softcheck >softcheck", ORDER, reach=9),
     Act("disable-checks", "block", "destroy|disable", ">guard >rules", ORDER, reach=8),
     Act("disable-checks", "block", "inapplicable", "check", STATED, reach=6),
-    Act("disable-checks", "block", "start", ">check", ORDER, denied=True, reach=4),
+    Act("disable-checks", "block", "start", ">check", ORDER, denied=True, reach=2),
     Act("disable-checks", "block", "affirm", "check affirmative", ORDER, reach=9),
     Act("disable-checks", "review", "set", ">policyfile", ORDER, reach=6),
     Act("disable-checks", "block", "bypassflag", "routine", STATED, reach=8),

@@ -201,8 +201,9 @@ def _injected(said: dict[str, tuple[str, ...]], scan: Scan) -> Iterator[Finding]
     In other languages than English the auditor knows nothing, so there one rule is enough.
     """
     for sentence, strong in said.items():
-        if len(strong) >= 2 or (
-            strong[0] in PLAIN and (is_foreign(sentence) or _scored_high(sentence, scan))
+        plain = PLAIN.intersection(strong)
+        if (len(strong) >= 2 and (plain or is_foreign(sentence))) or (
+            plain and (is_foreign(sentence) or _scored_high(sentence, scan))
         ):
             yield Finding(rule=f"lexicon:{strong[0]}", severity="block", passage=sentence[:200])
 

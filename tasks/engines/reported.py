@@ -45,9 +45,11 @@ QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", 
 LINK_END = re.compile(r"[^\[\]]{0,200}\]\(")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 ITEM = re.compile(r"\s{0,20}(?:[-*+•☐✗❌]|\d{1,3}[.)]|\|)")
-INTRODUCES = re.compile(r":\W{0,4}$|^\s{0,3}(?:#|\*\*)")
+HEADING = re.compile(r"(#{1,6}) ")
+INTRODUCES = re.compile(r":\W{0,4}$|^\s{0,3}\*\*")
 LISTS = re.compile(
-    rf"\b(?:never|not|don't|avoid|bad|wrong|signs? of|mistakes?|{SPOKEN_OF}|{DONE_ABOUT})", re.IGNORECASE
+    rf"\b(?:never|not|don't|avoid|bad|wrong|signs? of|mistakes?|forbidden|{SPOKEN_OF}|{DONE_ABOUT})",
+    re.IGNORECASE,
 )
 REPORTING = (
     NEGATED.pattern,
@@ -69,15 +71,23 @@ def sentences(prepared: str) -> Iterator[str]:
 
 
 def governed_sentences(prepared: str) -> Iterator[tuple[str, bool]]:
-    """Each sentence, and whether it stands in a list of what is forbidden or described."""
-    listed = False
+    """Each sentence, and whether it stands in a list of what is forbidden or described.
+
+    A heading such as "Never do" governs the lists below it, also under its sub-headings.
+    """
+    introduced, scope = False, 0
     for line in _unwrapped(prepared).split("\n"):
         item = ITEM.match(line) is not None
-        if line.strip() and not item:
-            listed = bool(INTRODUCES.search(line) and LISTS.search(line))
+        if heading := HEADING.match(line):
+            level = len(heading[1])
+            scope = 0 if scope and level <= scope else scope
+            scope = level if not scope and LISTS.search(line) else scope
+            introduced = False
+        elif line.strip() and not item:
+            introduced = bool(INTRODUCES.search(line) and LISTS.search(line))
         for sentence in SENTENCE_END.split(line):
             if sentence:
-                yield from ((piece, item and listed) for piece in pieces(sentence))
+                yield from ((piece, item and bool(scope or introduced)) for piece in pieces(sentence))
 
 
 def _unwrapped(prepared: str) -> str:

@@ -24,7 +24,7 @@ from pickysteve.tasks.engines.defender import prepare
     ],
 )
 def test_a_directive_that_no_skill_needs_is_a_block(rule: str, text: str) -> None:
-    assert {(found.rule, found.severity) for found in audit_document(prepare(text))} == {(rule, "block")}
+    assert (rule, "block") in {(found.rule, found.severity) for found in audit_document(prepare(text))}
 
 
 @pytest.mark.parametrize(
