@@ -14,6 +14,7 @@ from rich.console import Console
 
 from pickysteve.connectors import (
     cli_calibrate,
+    cli_config,
     cli_connect,
     cli_eval,
     cli_export,
@@ -55,6 +56,7 @@ cli_export.register(app)
 gate_cli.register(app)
 cli_serve.register(app)
 cli_connect.register(app)
+cli_config.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)

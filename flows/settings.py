@@ -15,6 +15,7 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -33,7 +34,7 @@ from pickysteve.tasks.rerank import RerankConfig
 from pickysteve.tasks.retrieve import RetrieveConfig
 from pickysteve.tasks.route import RouteConfig
 
-__all__ = ["Settings", "built_in_registry", "config_file", "load_settings"]
+__all__ = ["DELIMITER", "PREFIX", "Settings", "built_in_registry", "config_file", "load_settings"]
 
 PREFIX = "PS_"
 DELIMITER = "__"
@@ -129,6 +130,10 @@ def load_settings(**given: Any) -> Settings:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise SettingsInvalid(f"The setting {name} does not fit ({first['msg']}): correct it.") from error
+    except SettingsError as error:
+        raise SettingsInvalid(
+            f"A PS_* variable cannot be read ({error}): write its value as JSON."
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise SettingsInvalid(
             f'The settings file "{config_file()}" cannot be read ({error}): correct it.'

@@ -22,8 +22,8 @@ class GateConfig(StageConfig):
         gt=0,
         le=1,
         description="score from which a request is blocked unasked; below it an adjudicator may rescue it, "
-        "where there is one. Of the 1,591 ordinary requests of the fitting half, scored out of fold, 28 were "
-        "over the threshold and 24 of them below this; so were 59 of 387 attacks (benchmarks/gate_band.py)",
+        "where there is one. Of the 2,191 ordinary requests of the fitting half, scored out of fold, 36 were "
+        "over the threshold and 30 of them below this; so were 208 of 856 attacks (benchmarks/gate_band.py)",
     )
     request_review: float = Field(
         0.5, gt=0, le=1, description="share of the blocking score that asks for a review"

@@ -40,6 +40,8 @@ RoleName = Literal["adjudicator", "auditor", "router", "judge", "compat", "clari
 LONGEST_ANSWER_SECONDS = 300
 NO_MODEL = "off"
 """The model name that switches a role off."""
+BY_NAME = frozenset({"auditor", "executor"})
+"""Roles that want a model of their own: a library takes hours to read, and an answer is no pick."""
 BASE_URLS = {"openai": "https://api.openai.com/v1", "ollama": "http://127.0.0.1:11434"}
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -57,10 +59,12 @@ class Price(_Config):
 
 
 class RoleModels(_Config):
-    """A model of its own for each role; empty means PS_LLM__MODEL, and "off" means no model."""
+    """A model of its own for each role; empty means that of all roles, and "off" means none."""
 
     adjudicator: str = Field("", description="decides on requests just above the gate's threshold")
-    auditor: str = Field("", description="reads documents at ingest")
+    auditor: str = Field(
+        "", description="reads every document at ingest; without a model named here, nobody does"
+    )
     router: str = Field("", description="turns a request into search queries")
     judge: str = Field("", description="picks among the candidates")
     compat: str = Field("", description="says whether two picks fit together")
@@ -119,9 +123,7 @@ class LlmConfig(_Config):
         """The model of a role; empty when the role has none."""
         if self.provider == "none":
             return ""
-        # an answer is another product than a pick, so it is asked for by name
-        common = "" if role == "executor" else self.model
-        model: str = getattr(self.roles, role) or common
+        model: str = getattr(self.roles, role) or ("" if role in BY_NAME else self.model)
         return "" if model.lower() == NO_MODEL else model
 
 

@@ -107,8 +107,7 @@ class Wire:
 def test_models_play_every_role_of_a_pick(engines, small_settings, host):
     config = LlmConfig(provider="openai", base_url=host.url, model="m")
     roles = open_roles(config)
-    # without the auditor: this index was made without one
-    local = replace(engines, roles=replace(roles, auditor=Roles().auditor))
+    local = replace(engines, roles=roles)
     host.tells(
         Wire(
             roles,
@@ -129,8 +128,7 @@ def test_models_play_every_role_of_a_pick(engines, small_settings, host):
 
 def test_models_that_fail_leave_the_pick_as_it_is_without_them(engines, small_settings, host):
     roles = open_roles(LlmConfig(provider="openai", base_url=host.url, model="m", timeout_seconds=2))
-    # without the auditor: this index was made without one
-    local = replace(engines, roles=replace(roles, auditor=Roles().auditor))
+    local = replace(engines, roles=roles)
     host.tells(hosts.sends(b"{}", 401))
     for text in ("review my Rust endpoint for security and REST design", "write a haiku about snow"):
         offline = pick_context(Request(text=text), engines, small_settings, Direct())

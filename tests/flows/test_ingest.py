@@ -10,7 +10,7 @@ from pickysteve.flows.ingest import ingest_registry
 from pickysteve.flows.review import decide, review_list
 from pickysteve.registry.index import read_index
 from pickysteve.tasks.engines.index import SearchIndex, text_digest
-from pickysteve.tasks.engines.llm import LlmConfig
+from pickysteve.tasks.engines.llm import LlmConfig, RoleModels
 from pickysteve.tasks.gate import GateConfig
 from pickysteve.tasks.roles import open_roles
 
@@ -165,7 +165,9 @@ def test_strict_names_the_first_problem_and_writes_nothing(ingest, registry, tmp
 
 
 def test_an_auditor_reads_each_document_once_and_can_only_refuse(ingest, host):
-    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    auditor = open_roles(
+        LlmConfig(provider="ollama", base_url=host.url, roles=RoleModels(auditor="m"))
+    ).auditor
     host.tells(hosts.says({"behaviour": "none", "line": 0}))
     plain, first = ingest(), ingest(auditor=auditor)
     assert first.data.gate != plain.data.gate
@@ -184,7 +186,9 @@ def test_an_auditor_reads_each_document_once_and_can_only_refuse(ingest, host):
 
 
 def test_a_document_that_the_auditor_could_not_read_waits_on_the_review_list(ingest, host):
-    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    auditor = open_roles(
+        LlmConfig(provider="ollama", base_url=host.url, roles=RoleModels(auditor="m"))
+    ).auditor
     host.tells(hosts.sends(b"{}", 401))
     data = ingest(auditor=auditor).data
     items = review_list(data, {})
@@ -196,7 +200,9 @@ def test_a_document_that_the_auditor_could_not_read_waits_on_the_review_list(ing
 
 
 def test_what_the_operator_decided_is_no_allow_of_the_auditor(ingest, host):
-    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    auditor = open_roles(
+        LlmConfig(provider="ollama", base_url=host.url, roles=RoleModels(auditor="m"))
+    ).auditor
     host.tells(hosts.says({"behaviour": "copies-itself", "line": 2}))
     data = ingest(auditor=auditor).data
     digest = text_digest(data.units["brand-voice"].text)
@@ -210,7 +216,9 @@ def test_what_the_operator_decided_is_no_allow_of_the_auditor(ingest, host):
 
 
 def test_verdicts_name_the_gate_of_the_index_with_an_auditor_too(ingest, host):
-    auditor = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m")).auditor
+    auditor = open_roles(
+        LlmConfig(provider="ollama", base_url=host.url, roles=RoleModels(auditor="m"))
+    ).auditor
     host.tells(hosts.says({"behaviour": "none", "line": 0}))
     data = ingest(auditor=auditor).data
     assert {verdict.fingerprint for verdict in data.verdicts.values()} == {data.gate}

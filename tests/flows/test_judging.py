@@ -2,7 +2,7 @@ import model_hosts as hosts
 import pytest
 
 from pickysteve.flows.judging import GateJudge
-from pickysteve.tasks.engines.llm import LlmConfig
+from pickysteve.tasks.engines.llm import LlmConfig, RoleModels
 from pickysteve.tasks.gate import GateConfig, judge_request
 from pickysteve.tasks.roles import open_roles
 
@@ -14,7 +14,9 @@ GUIDE = "# Review a migration\n\nRead the diff, run the tests, and list what cou
 def judging(host, defender):
     score = judge_request(GRAY, defender, GateConfig(request_block=1.0)).score
     config = GateConfig(request_block=score * 0.9, adjudicate_below=1.0)
-    roles = open_roles(LlmConfig(provider="openai", base_url=host.url, model="m"))
+    roles = open_roles(
+        LlmConfig(provider="openai", base_url=host.url, model="m", roles=RoleModels(auditor="m"))
+    )
     return GateJudge(defender, config, roles)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pickysteve.registry.models import Finding, Unit, Verdict
 from pickysteve.tasks.audit import DocumentAuditor, audit_windows
 from pickysteve.tasks.engines.guard import Guard
-from pickysteve.tasks.engines.llm import LlmConfig
+from pickysteve.tasks.engines.llm import LlmConfig, RoleModels
 from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_documents
 from pickysteve.tasks.roles import OFF, Role, open_roles
 from pickysteve.tasks.values import Candidate, Candidates
@@ -23,7 +23,7 @@ LONG = "\n".join(f"{number}. Check table {number} for locks before you go on." f
 
 @pytest.fixture
 def role(host: Any) -> Role:
-    config = LlmConfig(provider="ollama", base_url=host.url, model="m", timeout_seconds=1)
+    config = LlmConfig(provider="ollama", base_url=host.url, roles=RoleModels(auditor="m"), timeout_seconds=1)
     return open_roles(config).auditor
 
 

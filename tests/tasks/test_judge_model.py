@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import model_hosts as hosts
 import pytest
 from pydantic import ValidationError
 
+from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.judge import JudgeConfig, judge_pool
 from pickysteve.tasks.judge_model import judge, judge_with_model, judgement_over
@@ -149,3 +151,44 @@ def test_only_so_many_options_and_characters_are_read(decide: Any, host: Any) ->
     assert "option 2: boats" in read and "clocks" not in read
     with pytest.raises(ValidationError):
         judgement_over(2).model_validate(ONE | {"first": "3"})
+
+
+def test_each_thing_that_decides_a_pick_changes_its_cache_key(index: Any, calibration_with: Any) -> None:
+    """And nothing else does: the same request, models and index are one key, on any address of the host."""
+    config = {"provider": "ollama", "model": "m"}
+
+    def key(*, floor: float = 0.3, query: str = "q", options: int = 5, drawn: Any = index, **llm: Any) -> str:
+        role = open_roles(LlmConfig.model_validate(config | llm)).judge
+        using = (drawn, calibration_with(floor=floor), role)
+        route = Route(query=query, clauses=())
+        return judge.cache_key((route, POOL, NOTES), using, JudgeConfig(judged_options=options))
+
+    assert key() == key(base_url="http://127.0.0.1:9", api_key="k", timeout_seconds=3)
+    other = SearchIndex(replace(index.data, digest="another"))
+    changed = [
+        key(),
+        key(floor=0.4),
+        key(query="another"),
+        key(options=4),
+        key(drawn=other),
+        key(model="n"),
+        key(deterministic=False),
+        key(provider="none"),
+    ]
+    assert len(set(changed)) == len(changed)
+
+
+def test_another_prompt_or_other_code_is_another_key(
+    index: Any, calibration_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def key() -> str:
+        role = open_roles(LlmConfig(provider="ollama", model="m")).judge
+        using = (index, calibration_with(floor=0.3), role)
+        return judge.cache_key((ROUTE, POOL, NOTES), using, JudgeConfig())
+
+    keys = [key()]
+    monkeypatch.setattr("pickysteve.tasks.roles.prompt_text", lambda name: "Another prompt.")
+    keys.append(key())
+    monkeypatch.setattr("pickysteve.tasks.stage.code_digest", lambda: "other code")
+    keys.append(key())
+    assert len(set(keys)) == 3

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pickysteve.registry.models import Value
 from pickysteve.tasks.engines.folding import reserved_spans
-from pickysteve.tasks.engines.llm import LlmConfig, RoleName
+from pickysteve.tasks.engines.llm import LlmConfig, RoleModels, RoleName
 from pickysteve.tasks.roles import OFF, Role, bounded, open_roles
 
 
@@ -40,7 +40,7 @@ def test_the_model_reads_our_prompt_the_schema_and_bounded_data(host: Any) -> No
 
 def test_the_fingerprint_follows_model_and_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     def role(model: str) -> Role:
-        return open_roles(LlmConfig(provider="ollama", model=model)).auditor
+        return open_roles(LlmConfig(provider="ollama", roles=RoleModels(auditor=model))).auditor
 
     first = role("a").fingerprint
     assert first == role("a").fingerprint != role("b").fingerprint

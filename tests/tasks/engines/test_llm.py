@@ -13,8 +13,16 @@ def test_without_a_provider_no_role_has_a_model() -> None:
 def test_a_role_takes_its_own_model_or_the_common_one_or_none() -> None:
     roles = RoleModels(judge="large", router="off")
     config = LlmConfig(provider="ollama", model="small", roles=roles)
-    assert [config.model_of(role) for role in ("judge", "router", "auditor")] == ["large", "", "small"]
+    assert [config.model_of(role) for role in ("judge", "router", "compat")] == ["large", "", "small"]
     assert chat_model(config, "router") is None
+
+
+def test_who_reads_a_whole_library_or_answers_is_named_for_it() -> None:
+    common = LlmConfig(provider="ollama", model="m")
+    named = LlmConfig(provider="ollama", model="m", roles=RoleModels(auditor="a", executor="e"))
+    for role in ("auditor", "executor"):
+        assert common.model_of(role) == ""
+        assert named.model_of(role) == role[0]
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def roles(request: pytest.FixtureRequest, llama: Any) -> Roles:
     else:
         url = request.getfixturevalue("llama_as_ollama").url
     config = {"provider": request.param, "base_url": url, "model": "smollm2", "timeout_seconds": 120}
-    config |= {"max_answer_tokens": 64, "roles": {"executor": "smollm2"}}
+    config |= {"max_answer_tokens": 64, "roles": {"auditor": "smollm2", "executor": "smollm2"}}
     return open_roles(LlmConfig.model_validate(config), executes=True)
 
 
