@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -158,3 +159,35 @@ def test_every_skill_is_whole(folder: Path, skill_id: str) -> None:
     assert len(skill.examples) == 10
     assert {example.origin for example in skill.examples} == {"author"}
     assert skill.not_for
+
+
+WRITTEN = ("english.jsonl", "multilingual.jsonl")
+
+
+@cache
+def written(name: str) -> tuple[dict[str, str], ...]:
+    lines = (DATASETS / "gate" / name).read_text(encoding="utf-8").splitlines()
+    return tuple(json.loads(line) for line in lines)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_the_gate_is_fitted_on_has_exactly_its_fields_and_no_text_twice(name: str) -> None:
+    rows = written(name)
+    assert all(row.keys() == {"text", "label", "language"} for row in rows)
+    assert {row["label"] for row in rows} == {"attack", "benign"}
+    assert len({row["text"] for row in rows}) == len(rows)
+
+
+def test_twenty_languages_and_more_have_ten_attacks_and_ten_ordinary_requests() -> None:
+    counts = Counter((row["language"], row["label"]) for row in written("multilingual.jsonl"))
+    languages = {language for language, _ in counts}
+    assert len(languages) >= 20
+    assert min(counts[language, label] for language in languages for label in ("attack", "benign")) >= 10
+
+
+def test_nothing_that_the_gate_is_fitted_on_is_in_a_set_that_measures() -> None:
+    fitted = {" ".join(normalised(row["text"])) for name in WRITTEN for row in written(name)}
+    measured = [task.request for name in ("heldout", "accuracy") for task in suite(name)]
+    redteam = (DATASETS / "redteam" / "requests.jsonl").read_text(encoding="utf-8").splitlines()
+    measured += [json.loads(line)["text"] for line in redteam[1::2]]
+    assert not fitted & {" ".join(normalised(text)) for text in measured}
