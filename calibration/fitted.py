@@ -53,16 +53,16 @@ class Fitted(BaseModel):
     """From the best log-odds to the share of right picks in the calibration data; null without any."""
     report: dict[str, float | int | str] = Field(description="figures on the calibrate split, for the reader")
 
-    def floor_for(self, mode: FloorMode, risk: float) -> float:
+    def floor_for(self, mode: FloorMode, risk: str) -> float:
         """The floor of a mode; raises CalibrationMismatch where none keeps the risk."""
         if mode != "risk-controlled":
             return self.floor if mode == "net-benefit" else self.youden_floor
-        found = self.risk_floors.get(str(risk))
+        found = self.risk_floors.get(risk)
         if found is None:
             attained = [promise for promise, floor in self.risk_floors.items() if floor is not None]
             others = f"set floor.risk to {' or '.join(attained)}, " if attained else ""
             raise CalibrationMismatch(
-                f"This calibration has too few rows to promise at most {risk:.0%} wrong picks: {others}"
+                f"This calibration has too few rows to promise at most {float(risk):.0%} wrong picks: {others}"
                 'set floor.mode to net-benefit, or run "pickysteve calibrate --registry DIR --suite FILE" '
                 "with more rows of your own."
             )

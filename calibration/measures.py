@@ -124,8 +124,9 @@ def auroc_interval(
         spread = 1 + others * ((1 - theta) / (2 - theta) + theta / (1 + theta))
         return float((area - theta) ** 2 - z * z * theta * (1 - theta) * spread / (positives * negatives))
 
-    low = 0.0 if area < 1e-9 else brentq(excess, 0.0, area - 1e-9)
-    high = 1.0 if area > 1 - 1e-9 else brentq(excess, area + 1e-9, 1.0)
+    # at the very ends the excess has no sign to change
+    low = 0.0 if area <= 1e-6 else brentq(excess, 0.0, area - 1e-9)
+    high = 1.0 if area >= 1 - 1e-6 else brentq(excess, area + 1e-9, 1.0)
     return float(low), float(high)
 
 

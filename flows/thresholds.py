@@ -63,8 +63,10 @@ class Scored:
     def part(self, rows: Sequence[int] | NDArray[np.intp]) -> Scored:
         """The same for some of the rows."""
         kept = [int(row) for row in rows]
-        listed = {name: tuple(getattr(self, name)[row] for row in kept) for name in _LISTED}
-        arrays = {name: getattr(self, name)[kept] for name in ("single", "nothing", "best", "first")}
+        listed: dict[str, Any] = {name: tuple(getattr(self, name)[row] for row in kept) for name in _LISTED}
+        arrays: dict[str, Any] = {
+            name: getattr(self, name)[kept] for name in ("single", "nothing", "best", "first")
+        }
         return Scored(**listed, **arrays)
 
 

@@ -33,8 +33,8 @@ class FloorConfig(StageConfig):
     largest_set: int = Field(4, ge=1, le=10, description="skills in the prediction set at most")
     nearest: int = Field(3, ge=0, description="skills named when nothing clears the floor")
     mode: FloorMode = Field("net-benefit", description="which of the calibrated floors is used")
-    risk: Literal[0.05, 0.1, 0.2] = Field(
-        0.05, description="promised share of wrong picks, for mode risk-controlled"
+    risk: Literal["0.05", "0.1", "0.2"] = Field(
+        "0.05", description="promised share of wrong picks, for mode risk-controlled"
     )
 
 

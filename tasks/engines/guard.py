@@ -19,6 +19,8 @@ from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES, Window
 from pickysteve.tasks.engines.views import Reading, Views, read_views
 
 __all__ = [
+    "CLOSER_WINDOWS",
+    "GRAY",
     "Guard",
     "RequestReading",
     "ScoredWindow",

@@ -83,18 +83,18 @@ def test_each_mode_has_its_floor() -> None:
     fitted = Fitted.model_validate(
         SHIPPED | {"floor": 0.3, "youden_floor": 0.4, "risk_floors": {"0.05": None, "0.1": 0.9, "0.2": 0.8}}
     )
-    assert fitted.floor_for("net-benefit", 0.05) == 0.3
-    assert fitted.floor_for("youden", 0.05) == 0.4
-    assert fitted.floor_for("risk-controlled", 0.1) == 0.9
+    assert fitted.floor_for("net-benefit", "0.05") == 0.3
+    assert fitted.floor_for("youden", "0.05") == 0.4
+    assert fitted.floor_for("risk-controlled", "0.1") == 0.9
     with pytest.raises(
         CalibrationMismatch, match=r"at most 5% wrong picks: set floor.risk to 0.1 or 0.2, set"
     ):
-        fitted.floor_for("risk-controlled", 0.05)
+        fitted.floor_for("risk-controlled", "0.05")
 
 
 def test_a_calibration_that_promises_nothing_names_no_other_risk() -> None:
     with pytest.raises(CalibrationMismatch, match=r"wrong picks: set floor\.mode to net-benefit"):
-        uncalibrated(encoder="e", scoring="1").floor_for("risk-controlled", 0.2)
+        uncalibrated(encoder="e", scoring="1").floor_for("risk-controlled", "0.2")
 
 
 def test_without_a_calibration_everything_is_picked_and_nothing_is_sure() -> None:

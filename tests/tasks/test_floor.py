@@ -121,7 +121,7 @@ def test_the_mode_says_which_calibrated_floor_is_used(
 def test_a_promised_risk_counts_whole_requests_only(drawn, calibration_with) -> None:
     calibration = calibration_with(floor=0.5, risk_floors={"0.1": 0.5})
     scored = (candidate("a", 0.6, (0.9, 0.1)), candidate("b", 0.2, (0.1, 0.9)))
-    strict = FloorConfig(mode="risk-controlled", risk=0.1)
+    strict = FloorConfig(mode="risk-controlled", risk="0.1")
     assert ids(pooled(drawn, calibration, *scored)) == ["a", "b"]
     assert ids(pooled(drawn, calibration, *scored, config=strict)) == ["a"]
 
