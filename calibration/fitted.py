@@ -62,8 +62,8 @@ class Fitted(BaseModel):
             attained = [promise for promise, floor in self.risk_floors.items() if floor is not None]
             others = f"set floor.risk to {' or '.join(attained)}, " if attained else ""
             raise CalibrationMismatch(
-                f"This calibration has too few rows to promise at most {float(risk):.0%} wrong picks: {others}"
-                'set floor.mode to net-benefit, or run "pickysteve calibrate --registry DIR --suite FILE" '
+                f"This calibration has too few rows to promise at most {float(risk):.0%} wrong picks: "
+                f'{others}set floor.mode to net-benefit, or run "pickysteve calibrate --registry DIR --suite FILE" '
                 "with more rows of your own."
             )
         return found

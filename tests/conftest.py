@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# machines are shared and noisy: how long one example takes says nothing
+hypothesis.settings.register_profile("shared", deadline=None)
+hypothesis.settings.load_profile("shared")
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = (
