@@ -63,8 +63,8 @@ class Fitted(BaseModel):
             others = f"set floor.risk to {' or '.join(attained)}, " if attained else ""
             raise CalibrationMismatch(
                 f"This calibration has too few rows to promise at most {float(risk):.0%} wrong picks: "
-                f'{others}set floor.mode to net-benefit, or run "pickysteve calibrate --registry DIR --suite FILE" '
-                "with more rows of your own."
+                f"{others}set floor.mode to net-benefit, or run "
+                '"pickysteve calibrate --registry DIR --suite FILE" with more rows of your own.'
             )
         return found
 
