@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from hashlib import sha256
 
 from pickysteve.registry.models import Finding
@@ -76,6 +77,7 @@ def audit_digest() -> str:
     rules = [
         [rule.name, rule.severity, *(part.pattern for part in rule.parts)] for rule in (*RULES, *CODE_RULES)
     ]
-    acts = [str(act) for act in ACTS]
+    # in an order of their own: that of a set changes with each process
+    acts = [asdict(act) | {"moods": sorted(act.moods)} for act in ACTS]
     parts = [rules, acts, VERBS, NOUNS, FIXED, REPORTING]
-    return sha256(json.dumps(parts).encode()).hexdigest()
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

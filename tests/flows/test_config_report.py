@@ -24,7 +24,7 @@ def layered(monkeypatch, tmp_path):
         ("llm.model", "from-environment", "PS_LLM__MODEL"),
         ("gate.policy", "abort", "PS_GATE"),
         ("llm.roles.judge", "", "default"),
-        ("gate.review", 0.52, "default"),
+        ("gate.review", None, "default"),
     ],
 )
 def test_each_setting_tells_its_origin(layered, name, value, origin):

@@ -8,7 +8,7 @@ import pytest
 from pickysteve.errors import RequestInvalid, RunMissing, SettingsInvalid
 from pickysteve.flows import pick
 from pickysteve.flows.engines import index_folder
-from pickysteve.flows.examples import read_overlay
+from pickysteve.flows.examples import overlay_file, read_overlay
 from pickysteve.flows.service import PickService
 from pickysteve.tasks.assemble import parse_bundle
 from pickysteve.tasks.log import list_traces
@@ -19,6 +19,13 @@ REQUEST = "the borrow checker rejects my struct with a reference in it"
 @pytest.fixture(scope="module")
 def service(engines, small_settings):
     return PickService(small_settings)
+
+
+@pytest.fixture(autouse=True)
+def no_examples_left(small_settings):
+    """The registry is shared with other tests: what is added to it here goes again."""
+    yield
+    overlay_file(small_settings.registry).unlink(missing_ok=True)
 
 
 def test_three_lines_of_python_give_a_pick(engines, small_settings, monkeypatch):

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass, field
 
 import pytest
@@ -256,3 +259,24 @@ def test_the_fingerprint_follows_thresholds_and_not_the_policy(defender: Guard) 
     base = gate_fingerprint(defender, CONFIG)
     assert gate_fingerprint(defender, GateConfig(policy="abort")) == base
     assert gate_fingerprint(defender, GateConfig(review=0.9)) != base
+
+
+def test_the_fingerprint_is_the_same_in_every_process() -> None:
+    # an index is good for one gate: with another order of some set each process would scan all anew
+    script = (
+        "from pickysteve.tasks.gate import GateConfig, gate_fingerprint\n"
+        "from pickysteve.tasks.engines.guard import Guard\n"
+        "print(gate_fingerprint(Guard(), GateConfig()))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
