@@ -20,7 +20,7 @@ def baseline(tiny_run):
     return accepted(report, out, Baseline())
 
 
-def with_weights_swapped(engines, one="examples", other="head.z"):
+def with_weights_swapped(engines, one="centroid", other="text.z"):
     """The embedded reranker with two of its weights in each other's place."""
     fitted = engines.calibration.fitted
     weights = dict(fitted.with_examples.features)
