@@ -105,6 +105,7 @@ def test_only_the_gravest_are_shown_unless_all_are_asked_for(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pickysteve.connectors.cli_review.PAGE", 1)
+    assert run("refuse", "brand-voice").exit_code == 0
     first = run().stdout
     rest = len(listed(run)["items"]) - 1
     assert rest >= 1 and f"{rest} more: pickysteve skills review --all" in first
