@@ -50,8 +50,9 @@ class Sample:
 
 
 def repository_root() -> Path:
-    """The checkout, for the data sets that the wheel does not hold."""
-    return Path(__file__).resolve().parents[1]
+    """The checkout, for the data sets that the wheel does not hold; an installed copy is run inside it."""
+    beside = Path(__file__).resolve().parents[1]
+    return beside if (beside / "datasets").is_dir() else Path.cwd()
 
 
 def shared_data(root: Path | None = None) -> Path:
