@@ -41,7 +41,7 @@ class GateConfig(StageConfig):
         description="score of weighed findings that asks for a review of a document; by default calibrated",
     )
     max_request_characters: int = Field(100_000, gt=0, description="longest request that is read")
-    max_document_characters: int = Field(200_000, gt=0, description="longest document that is read")
+    max_document_characters: int = Field(100_000, gt=0, description="longest document that is read")
     max_note_characters: int = Field(10_000, gt=0, description="longest example or not-for note")
     policy: Literal["drop", "abort"] = Field("drop", description="what a refused document does")
     auditor_failure: Literal["review", "block"] = Field(

@@ -24,14 +24,19 @@ from pickysteve.tasks.engines.reported import (
     is_reported,
     pieces,
 )
+from pickysteve.tasks.engines.rules import candidate_rules
 from pickysteve.tasks.engines.speech_words import FIXED, NOUNS, VERBS
 from pickysteve.tasks.engines.text_rules import RULES
 
-__all__ = ["audit_digest", "audit_document", "soft_rules"]
+__all__ = ["SAYS", "audit_digest", "audit_document", "soft_rules"]
 
 CODE_LINES = 12
 # A table or a list of options says what a setting does: that is for review, and no order.
 SETTINGS = frozenset({"disable-checks", "grants-access", "self-authorised", "no-asking", "override"})
+SAYS = re.compile(r"\w\w")
+"""What holds no word of two letters tells nobody to do anything."""
+# A heading, or a comment in code, names what follows.
+TITLE = re.compile(r"\s*(?:#|//)")
 OPTION = re.compile(r"\s*(?:\||[-*+]?\s*`[^`]{1,80}`\s*(?:[-–—:|(]|$))")
 
 
@@ -41,25 +46,28 @@ def audit_document(prepared: str) -> tuple[Finding, ...]:
 
 
 def _directives(prepared: str) -> Iterator[Finding]:
-    for sentence, listed in governed_sentences(prepared):
-        if listed:
-            continue
+    stated = {s: None for s, listed in governed_sentences(prepared) if not listed and SAYS.search(s)}
+    for sentence, rules in zip(stated, candidate_rules(RULES, list(stated)), strict=True):
         for act, start, head, end in directives(sentence):
             quoted = is_quoted(sentence, head) and act.head != "bypassflag"
             if not quoted and not is_described(sentence, start, end):
-                severity = "review" if act.name in SETTINGS and OPTION.match(sentence) else act.severity
+                titled = TITLE.match(sentence) or (act.name in SETTINGS and OPTION.match(sentence))
+                severity = "review" if titled else act.severity
                 yield Finding(rule=act.name, severity=severity, passage=sentence[:200])
-        for rule in RULES:
+        for rule in rules:
             if any(not is_reported(sentence, start, end) for start, end in rule.spans(sentence)):
-                yield Finding(rule=rule.name, severity=rule.severity, passage=sentence[:200])
+                tabled = rule.name in SETTINGS - {"override"} and OPTION.match(sentence)
+                severity = "review" if tabled else rule.severity
+                yield Finding(rule=rule.name, severity=severity, passage=sentence[:200])
 
 
 def _code(prepared: str) -> Iterator[Finding]:
     """Rules for code look at a few lines at a time, because a statement spans them."""
-    lines = prepared.split("\n")
+    possible = [rule for rule in CODE_RULES if rule.first_in_lines.search(prepared)]
+    lines = prepared.split("\n") if possible else []
     for first in range(0, max(len(lines) - CODE_LINES // 2, 1), CODE_LINES // 2):
         for piece in pieces("\n".join(lines[first : first + CODE_LINES])):
-            for rule in CODE_RULES:
+            for rule in possible:
                 for start, end in rule.spans(piece):
                     before = piece[piece.rfind("\n", 0, start) + 1 : start]
                     if not is_reported(before + piece[start:end], len(before), len(before) + end - start):

@@ -36,7 +36,7 @@ CODE_RULES = (
     rule(
         "code-sends-secret",
         "block",
-        rf"(?:\s-d\s|--data(?:-\w+)?[ =]|\s-F\s|\?\w+=)\s*[\"']?[^\n\"']{{0,60}}{SECRET_VALUE}",
+        rf"(?:\s(?-i:-d|-F)\s|--data(?:-\w+)?[ =]|\?\w+=)\s*[\"']?(?:(?!--)[^\n\"']){{0,60}}{SECRET_VALUE}",
     ),
     rule(
         "code-sends-secret",
@@ -54,7 +54,7 @@ CODE_RULES = (
     rule(
         "code-sends-secret",
         "block",
-        r"(?:(?-i:-F|-d|-T)|--data(?:-\w+)?|--upload-file)\s+\S{0,40}@?\S{0,40}(?:\.env\b|\.ssh/|credentials|id_rsa|\.netrc|\.npmrc)",
+        r"(?:(?-i:-F|-d|-T)|--data(?:-\w+)?|--upload-file)\s+\S{0,40}@?\S{0,40}(?:\.env\b|\.ssh/|(?<!client_)credentials|id_rsa|\.netrc|\.npmrc)",
     ),
     rule(
         "code-dns-leak",
@@ -80,7 +80,7 @@ CODE_RULES = (
         "block",
         r"\bnc\s+(?:-\w+\s+)*(?:-e|-l)[^\n]{0,40}(?:/bin/)?(?:ba)?sh\b|/dev/tcp/|socket[^\n]{0,120}dup2",
     ),
-    rule("code-miner", "block", r"\bxmrig\b|stratum\+tcp://|\bcryptonight\b|\bminerd\b"),
+    rule("code-miner", "block", r"\bxmrig\b[^\w\n]{0,3}\s-|[/&;|]\s?xmrig\b|stratum\+tcp://|\bcryptonight\b|\bminerd\b"),
     rule("code-pipes-to-shell", "review", r"\b(?:curl|wget)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z)?sh\b"),
     rule(
         "code-wipes",

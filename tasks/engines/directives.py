@@ -6,7 +6,7 @@ head is an order, and whether it is denied, is a matter of grammar and not of wo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -17,6 +17,8 @@ __all__ = ["ACTS", "Act", "directives"]
 
 Severity = Literal["review", "block"]
 
+GIVEN: frozenset[Mood] = frozenset({"order"})
+ACTIVE: frozenset[Mood] = frozenset({"order", "third"})
 ORDER: frozenset[Mood] = frozenset({"order", "passive"})
 DONE: frozenset[Mood] = frozenset({"order", "passive", "third"})
 TOLD: frozenset[Mood] = frozenset({"order", "passive", "third", "past"})
@@ -48,7 +50,7 @@ class Act:
 
 ACTS = (
     # Whatever is sent where the user does not look.
-    Act("send-out-secrets", "block", "send|share|collect", "secret outside", DONE, reach=24),
+    Act("send-out-secrets", "block", "send|share|collect", "secret outside", ORDER, reach=24),
     Act("send-out-secrets", "block", "send", "secret thirdparty", ORDER),
     Act("send-out-secrets", "block", "send", "secret remotehost", ORDER),
     Act("send-out-secrets", "review", "share", "secret exposed", ORDER),
@@ -59,8 +61,8 @@ ACTS = (
     Act(
         "send-out-private", "block", "send|share", "userown|customerown work|personal outside", DONE, reach=20
     ),
-    Act("send-out-private", "block", "send|share", "secret|personal|work dump", ORDER),
-    Act("send-out-private", "block", "send|share", "strong outside|thirdparty", DONE),
+    Act("send-out-private", "block", "send|share", ">secret|personal dump", ORDER),
+    Act("send-out-private", "block", "send|share", "strong outside|thirdparty", ORDER),
     Act("send-out-routinely", "block", "send|share", "standing work|personal outside", ORDER, reach=20),
     Act("send-out-routinely", "block", "send", "standing work|personal thirdparty", ORDER, reach=16),
     Act("leak-by-link", "block", "send|share|copy|place", "personal|secret urlpart", ORDER),
@@ -79,18 +81,19 @@ ACTS = (
         "hide-from-user",
         "block",
         "learn",
-        "oblige",
-        STATED,
+        "oblige !condition",
+        TOLD,
         denied=True,
         subject="user",
         reach=4,
         then="about",
     ),
-    Act("hide-from-user", "block", "hide", ">user|self|thisdeed", ORDER, reach=8),
+    Act("hide-from-user", "block", "hide", ">user|self|thisdeed", GIVEN, reach=8),
+    Act("hide-from-user", "block", "hide", "self|thisdeed user", ORDER, reach=8),
     Act("hide-from-user", "block", "omit", ">self|thisdeed logs|user", ORDER, reach=12),
     Act("hide-from-user", "block", "nowhere", "logs self|thisdeed|user", STATED),
-    Act("hide-from-user", "block", "send|collect|copy|alter|introduce", "secretly|unnoticed", ORDER, reach=3),
-    Act("hide-from-user", "review", "run", "secretly|unnoticed", ORDER, reach=3),
+    Act("hide-from-user", "block", "send|collect|copy", "secretly|unnoticed", ORDER, reach=3),
+    Act("hide-from-user", "review", "run|alter|introduce", "secretly|unnoticed", ORDER, reach=3),
     Act("hide-from-user", "block", "innocent", "logs|show|claim", STATED, reach=6),
     Act("hide-from-user", "review", "asif", "claim|show", STATED, reach=6),
     Act("hide-from-user", "block", "leaveout", "pronoun|thisdeed logs|show|user", ORDER, reach=7),
@@ -101,7 +104,7 @@ ACTS = (
     Act("covers-tracks", "block", "omit|destroy", ">audittrail", ORDER, reach=10),
     Act("deceive-user", "block", "deceive", "user|work|softcheck", ORDER, reach=8),
     Act("deceive-user", "block", "believe", "modal", STATED, subject="user", reach=5, then="that"),
-    Act("deceive-user", "block", "claim", "enquiry self|thisdeed|collect|send", ORDER, reach=16),
+    Act("deceive-user", "block", "claim", "<enquiry +self|thisdeed", ORDER, reach=16),
     Act("deceive-user", "review", "claim", "enquiry", ORDER, reach=16),
     # What is to happen later, or where nobody looks.
     Act("sleeper", "block", "wait", "deferral|later|codeword", ORDER, reach=10),
@@ -120,10 +123,10 @@ ACTS = (
         reach=20,
     ),
     # What is to spread.
-    Act("copy-itself", "block", "copy|place", ">self|skillpath everywhere", DONE, reach=16),
+    Act("copy-itself", "block", "copy|place", ">self|skillpath everywhere", ORDER, reach=16),
     Act("copy-itself", "block", "pass", ">self contact|everywhere", ORDER, reach=12),
     # What vouches for itself.
-    Act("self-authorised", "block", "consent", "user whole !condition", DONE),
+    Act("self-authorised", "block", "consent", "user >whole !condition", ACTIVE),
     Act("self-authorised", "block", "count", "confirmation|assent|granted", DONE, reach=7),
     Act("self-authorised", "block", "deem", ">self|whole|yourself +assent|approved", ORDER, reach=9),
     Act("self-authorised", "block", "deem", "assent agent|you|whole", ORDER, reach=6),
@@ -173,11 +176,11 @@ ACTS = (
     Act("override", "block", "lifted", "told you", STATED, reach=12),
     Act("override", "block", "lifted", "rules agentown", STATED, reach=8),
     Act("override", "block", "none", "rules prior|told applies !version", STATED, reach=14),
-    Act("override", "block", "insteadof", "userwish", STATED, reach=5),
+    Act("override", "block", "insteadof", "+userwish", STATED, reach=5),
     Act("override", "block", "realtask", "isto", STATED, reach=3),
-    Act("obey-the-author", "block", "obey", "only >self|thirdparty", ORDER, reach=9),
-    Act("obey-the-author", "block", "obey", ">each >order", ORDER, reach=4),
-    Act("obey-the-author", "block", "obey", ">author", ORDER, reach=4),
+    Act("obey-the-author", "block", "obey", "only >self|thirdparty", GIVEN, reach=9),
+    Act("obey-the-author", "block", "obey", ">each >order", GIVEN, reach=4),
+    Act("obey-the-author", "review", "obey", ">author", ORDER, reach=4),
     Act("obey-the-author", "block", "deem", "self|thirdparty as >user|authority", ORDER, reach=9),
     Act("remote-orders", "block", "fetch", ">rules address|remote", ORDER, reach=8),
     Act("remote-orders", "block", "run", "fetch address >fetched", ORDER, reach=16),
@@ -204,21 +207,30 @@ def directives(sentence: str) -> Iterator[tuple[Act, int, int, int]]:
 
 
 def _possible(speech: Speech) -> Iterator[Act]:
-    """The acts whose meanings all occur somewhere in the sentence."""
+    """The acts whose meanings all occur somewhere in the sentence, in their order."""
     present = speech.places.keys()
-    for heads, needs, act in _required():
-        if not heads.isdisjoint(present) and not any(need.isdisjoint(present) for need in needs):
-            yield act
+    by_head = _acts_by_head()
+    numbers = {number for concept in present for number in by_head.get(concept, ())}
+    for number in sorted(numbers):
+        if not any(need.isdisjoint(present) for need in _needs()[number]):
+            yield ACTS[number]
 
 
 @cache
-def _required() -> tuple[tuple[frozenset[str], tuple[frozenset[str], ...], Act], ...]:
+def _acts_by_head() -> Mapping[str, tuple[int, ...]]:
+    """The numbers of the acts that have a concept among their heads."""
+    numbers: dict[str, list[int]] = {}
+    for number, act in enumerate(ACTS):
+        for concept in act.head.split("|"):
+            numbers.setdefault(concept, []).append(number)
+    return {concept: tuple(found) for concept, found in numbers.items()}
+
+
+@cache
+def _needs() -> tuple[tuple[frozenset[str], ...], ...]:
+    """For each act, what has to be near its head: of each set one concept."""
     return tuple(
-        (
-            frozenset(act.head.split("|")),
-            tuple(frozenset(need.lstrip("<>+").split("|")) for need in act.near.split() if need[0] != "!"),
-            act,
-        )
+        tuple(frozenset(need.lstrip("<>+").split("|")) for need in act.near.split() if need[0] != "!")
         for act in ACTS
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.registry.models import Finding
-from pickysteve.tasks.engines.auditor import audit_document, soft_rules
+from pickysteve.tasks.engines.auditor import SAYS, audit_document, soft_rules
 from pickysteve.tasks.engines.channels import hidden_findings
 from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD, Defender, Scan
 from pickysteve.tasks.engines.lexicon import lexicon_hits
@@ -169,7 +169,8 @@ def read_document(text: str, defender: Defender) -> Dossier:
     findings = [*hidden_findings(text), *_injections(scans[0], raw), *audit_document(raw)]
     for reading, scan in zip(readings[1:], scans[1:], strict=True):
         findings += _of_reading(reading, scan, raw)
-    said = {sentence: strong for sentence in sentences(raw) if (strong := tuple(_strong(sentence)))}
+    every = dict.fromkeys(sentence for sentence in sentences(raw) if SAYS.search(sentence))
+    said = {sentence: strong for sentence in every if (strong := tuple(_strong(sentence)))}
     findings += _injected(said, scans[0])
     return Dossier(
         tuple(dict.fromkeys(findings)),

@@ -102,7 +102,7 @@ def read_words(text: str) -> WordReading:
             for language in languages
             if met[language].issuperset(concepts) and not places[language].keys().isdisjoint(concepts)
         ]
-        able += [(ENGLISH, {})]
+        able += [(ENGLISH, {})] if shared.keys() >= set(concepts) else []
         meetings = (hit for language, own in able for hit in _meetings(rule, language, own, shared))
         real = (hit for hit in islice(meetings, MAX_MEETINGS) if _is_its_language(hit, plain, folded))
         hits.append(next(real, None))

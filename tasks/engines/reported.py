@@ -41,10 +41,18 @@ AFTER = re.compile(
 )
 # The host of an address, such as evil.example, describes nothing.
 ADDRESS = re.compile(r"\S{0,200}(?:://|@)\S*|\b[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}\b")
+STRING = re.compile(r"\s*(?:[-*+]\s+)?'[^'\n]+'[,;)\]]{0,3}\s*$")
+"""An item of a list in code."""
 QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"), ("‹", "›"))
+# A question asks; one that begins "could you" asks for something to be done.
+QUESTION = re.compile(
+    r"\W*(?:can|could|does|did|is|are|was|were|has|have|should|what|which|who|how|why|where)\b"
+    r"(?!\s+(?:you|we|the (?:agent|assistant|model|ai))\b)[^.!?]*\?\W*$",
+    re.IGNORECASE,
+)
 LINK_END = re.compile(r"[^\[\]]{0,200}\]\(")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
-ITEM = re.compile(r"\s{0,20}(?:[-*+•☐✗❌]|\d{1,3}[.)]|\|)")
+ITEM = re.compile(r"\s{0,20}(?:[-+•☐✗❌]|\*(?!\*)|\d{1,3}[.)]|\|)")
 HEADING = re.compile(r"(#{1,6}) ")
 INTRODUCES = re.compile(r":\W{0,4}$|^\s{0,3}\*\*")
 LISTS = re.compile(
@@ -56,6 +64,8 @@ REPORTING = (
     BEFORE.pattern,
     NEAR_BEFORE.pattern,
     AFTER.pattern,
+    QUESTION.pattern,
+    ITEM.pattern,
     SENTENCE_END.pattern,
     LISTS.pattern,
 )
@@ -113,7 +123,7 @@ def is_reported(sentence: str, start: int, end: int) -> bool:
 
 def is_described(sentence: str, start: int, end: int) -> bool:
     """Whether the sentence quotes or describes what stands between start and end."""
-    if is_quoted(sentence, start) or sentence.lstrip().startswith(">"):
+    if is_quoted(sentence, start) or sentence.lstrip().startswith(">") or QUESTION.match(sentence):
         return True
     before = ADDRESS.sub(" ", sentence[:start])
     clause = re.split(r"[,;:]", before)[-1]
@@ -125,6 +135,8 @@ def is_described(sentence: str, start: int, end: int) -> bool:
 def is_quoted(sentence: str, start: int) -> bool:
     """Whether a quotation, or the text of a link, is open at a place."""
     before = sentence[:start]
+    if STRING.match(sentence):
+        return True
     if before.rfind("[") > before.rfind("]") and LINK_END.match(sentence, start):
         return True
     if any(before.count(mark) % 2 for mark in '"`'):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import takewhile
 from typing import Literal
 
 from pickysteve.tasks.engines.speech_words import FIXED, IRREGULAR, NOUNS, VERBS
@@ -30,7 +31,7 @@ TOKEN = re.compile(
     r"|(?P<word>[^\W_]+(?:['’_-][^\W_]+)*(?:(?<=s)['’])?)"
     r"|(?P<mark>[,;:.!?()\"“”«»`|—–>#*\[\]{}<=&-])"
 )
-LOCAL = re.compile(r"(?:[a-z]+://)?(?:localhost|127\.|0\.0\.0\.0|10\.0|192\.168|\[|[{$<])", re.IGNORECASE)
+LOCAL = re.compile(r"(?:[a-z]+://)?(?:localhost|127\.|169\.254|0\.0\.0\.0|10\.0|192\.168|\[|[{$<])", re.IGNORECASE)
 TOP_LEVEL = frozenset(
     "com net org io dev ai co app test invalid example xyz info biz ru cn me cloud site online tech edu gov eu uk de fr"
     " corp link top pro club page run sh".split()
@@ -54,12 +55,16 @@ PARTICLES = frozenset(
     {"off", "out", "down", "hidden", "secret", "confidential", "private", "quiet", "dormant", "inactive"}
 )
 SEPARATION = 5
+LIST_WORDS = 16
+DENIALS = frozenset(["never", "not", "don't"])
+"""What denies each verb of a list."""
 SELF_BEFORE = frozenset("this these present following said".split())
 FOLLOWING = frozenset(
     "text sentence paragraph block notice instruction instructions lines rule rules section message"
     " actions steps operations commands changes".split()
 )
 SELF_AFTER = frozenset("above below here".split())
+CLOSING = frozenset('"`”»')
 CLAUSE_END = frozenset(";:.!?|—–")
 OPENERS = frozenset(
     ', ; : . ! ? ( ) | — – > # * [ ] - " “ ” ` « »'.split()
@@ -85,14 +90,14 @@ REPORTING = frozenset(
     "try tries trying tried attempt attempts attempting able ability how want wants wanted possible easy hard used allow allows"
     " allowed enable enables known likely chance way ways instructed instructs tricked persuaded could might would".split()
 )
-PREFIXES = frozenset("auto re sub non co multi".split())
+PREFIXES = frozenset("auto re sub co multi".split())
 DIRECTIONS = frozenset("to via into".split())
 GOVERNING = frozenset(
     "is are has have need needs expected asked required remember sure supposed goes on continue proceed agree going ought"
     " programmed must should want obliged bound due begin".split()
 )
 # What stands behind one of these is not what the verb is about.
-CIRCUMSTANCE = frozenset("alongside without before after while when if because unless than during as".split())
+CIRCUMSTANCE = frozenset("alongside without before after while when if because unless than during as in".split())
 CAUSES = frozenset("have make let get lets".split())
 CONDITIONS = frozenset("if when whenever once while unless before after until".split())
 STARTERS = frozenset("by start begin keep continue consider starts begins keeps starting".split())
@@ -125,7 +130,7 @@ class Speech:
             return "third"
         before = self._before(at)
         text = self.words[before].text if before >= 0 else ""
-        if form == "noun":
+        if form == "noun" or self._names_argument(at):
             return "noun"
         if form == "ed":
             return self._participle(at, before)
@@ -141,6 +146,15 @@ class Speech:
         if form == "s":
             return self._present(at, before, text)
         return self._base(at, before, text)
+
+    def _names_argument(self, at: int) -> bool:
+        """Whether the word is the name of an argument, as in "email='...'"."""
+        following = self.words[at + 1] if at + 1 < len(self.words) else None
+        return following is not None and following.text == "=" and following.start == self.words[at].end
+
+    def _closes(self, at: int) -> bool:
+        """Whether a mark closes a quotation: nothing parts it from the word before."""
+        return at > 0 and self.words[at].text in CLOSING and self.words[at - 1].end == self.words[at].start
 
     def _conditional(self, at: int) -> bool:
         """Whether the verb stands in a clause such as "when the agent sends ..."."""
@@ -164,6 +178,10 @@ class Speech:
     def _base(self, at: int, before: int, text: str) -> Mood:
         if text in ("and", "or"):
             return self._second(at, before)
+        if self._closes(before) and self.words[at].start > self.words[before].end:
+            return "noun"
+        if text == "not" and before > 0 and self.words[before - 1].text in ("does", "did"):
+            return "third"
         if before < 0 or text in OPENERS or text in ("n't", "don't", "not"):
             return "order"
         if text in MODALS:
@@ -233,6 +251,8 @@ class Speech:
         for back in range(before, max(before - 8, -1), -1):
             text = self.words[back].text
             if text in BE:
+                if back < before and "ing" in self.words[back + 1].senses.values():
+                    return "past"
                 possible = self._text_before(back) in ("can", "could", "might")
                 return "third" if possible else "past" if text in PAST_BE else "passive"
             if text in CLAUSE_END:
@@ -263,8 +283,10 @@ class Speech:
         """Whether the verb is denied or forbidden: before it in the clause, or after a gerund."""
         for back in range(at - 1, max(at - 6, -1), -1):
             text = self.words[back].text
-            if text in CLAUSE_END or text in (",", "and", "but", "then"):
+            if text in CLAUSE_END or text in ("and", "but", "then"):
                 break
+            if text == ",":
+                return self._in_denied_list(at, back)
             if text == "without":
                 # "Never push without asking" asks.
                 return not any(word.text in NEGATIONS for word in self.words[max(back - 8, 0) : back])
@@ -272,6 +294,14 @@ class Speech:
                 return True
         forbidden = self.places.get("forbidden", ())
         return any(at < place <= at + 10 for place in forbidden)
+
+    def _in_denied_list(self, at: int, comma: int) -> bool:
+        """Whether the verb stands in a list such as "do not send, copy, or keep it"."""
+        if not any(word.text in ("or", "nor") for word in self.words[comma + 1 : at + LIST_WORDS]):
+            return False
+        before = self.words[max(comma - LIST_WORDS, 0) : comma]
+        clause = list(takewhile(lambda word: word.text not in CLAUSE_END, reversed(before)))
+        return any(word.text in DENIALS for word in clause)
 
     def follows(self, at: int, concept: str) -> bool:
         """Whether the next word is of a concept, or there is none."""

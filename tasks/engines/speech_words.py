@@ -41,7 +41,7 @@ VERBS: dict[str, str] = {
     "disable": "disable deactivate turn_off switch_off bypass circumvent evade override uninstall comment_out defeat"
     " sidestep neutralise neutralize suspend unload get_around work_around opt_out kill shut_off subvert"
     " disarm leave_off",
-    "weaken": "stop pause mute silence relax weaken loosen exempt clear unset waive dismiss lift suppress",
+    "weaken": "pause mute silence relax weaken loosen exempt unset waive dismiss lift suppress",
     "slacken": "skip delete lower exclude ignore drop reduce close acknowledge rewrite empty forgo forego avoid omit"
     " remove",
     "set": "set switch change lower reduce rewrite put turn reset raise edit configure adjust leave extend"
@@ -49,7 +49,7 @@ VERBS: dict[str, str] = {
     "copy": "copy append insert paste replicate propagate duplicate reproduce embed repeat plant seed spread"
     " pass_on hand_on hand_down carry_over preserve persist merge distribute inject clone transfer carry"
     " transplant transcribe prefix prepend",
-    "place": "place put write store save add include install attach keep survive retain load extend contain"
+    "place": "place put write store save add include install attach keep survive retain extend"
     " receive drop record commit register import remember teach publish translate end_with begin_with"
     " be_part create",
     "pass": "send forward share email mail recommend submit deliver pass hand distribute attach circulate",
@@ -163,7 +163,7 @@ NOUNS: dict[str, str] = {
     " remote_control administrative_access full_control full_privilege unrestricted_file file_access"
     " administrator_trust highest_privilege elevated_access group admins",
     "guard": "scanner gate guard hook filter detector classifier watchdog scanning review",
-    "order": "command order tool_call",
+    "order": "command order",
     "check": "sandbox antivirus anti-virus moderation edr intrusion_detection endpoint_protection virus_protection"
     " malware_scanner malware_scan security_scan security_scanner security_check security_tool"
     " safety_check safety_filter safety_rule safety_training safety_measure content_filter content_warning"
@@ -267,7 +267,7 @@ FIXED: dict[str, str] = {
     "mode": "mode behaviour behavior stage phase state persona",
     "lifted": "lifted void cancelled canceled obsolete outdated superseded gone not_binding no_longer expired"
     " inoperative do_not_apply does_not_apply not_apply unrestricted uncensored unlimited without_limits"
-    " without_limit null_and_void a_draft decoration filler repealed withdrawn irrelevant not_cover"
+    " without_limit null_and_void decoration filler repealed withdrawn irrelevant not_cover"
     " is_over suspended not_hold end_at end_here a_test a_simulation not_concern by_mistake apply_to_this"
     " not_bind of_no_importance meaningless overtaken have_expired fiction an_example_only",
     "none": "none neither",
@@ -287,7 +287,7 @@ FIXED: dict[str, str] = {
     " consent agreement approval permission administrator_trust granted entitled legitimate exempt",
     "granted": "pre-approved preapproved authorised authorized pre-authorised pre-authorized cleared exempt"
     " exemption exception entitled waived permission whitelisted allowlisted approved",
-    "assent": "requested_by accepted_in consent permission approval agreement go-ahead signed_off authorised"
+    "assent": "requested_by accepted_in consent permission approval go-ahead signed_off authorised"
     " authorized cancelled void",
     "affirmative": "yes affirmatively automatically behalf y in_advance blindly unread without_asking unseen"
     " for_the_user need_not_be",
@@ -324,7 +324,7 @@ FIXED: dict[str, str] = {
     "as": "as",
     "about": "about that of why how what this it anything which from when where these any , . ; : ! ) | — – on at"
     " before until",
-    "parting": "? : | . !",
+    "parting": "? : | . ! #",
     "rules": "orders limits restrictions",
     "applies": "apply applies hold holds bind binds count counts concern concerns restrict restricts",
     "insteadof": "instead_of rather_than in_place_of",

@@ -14,7 +14,7 @@ CREDENTIALS = (
 )
 SEND = (
     r"\b(?:send|upload|post|forward|transmit|exfiltrate|submit|deliver|leak|curl|e-?mail|report|beacon|ping"
-    r"|publish|register)(?:s|ing)?\b"
+    r"|publish)(?:s|ing)?\b"
 )
 KEEP = r"\b(?:back(?:ing)? ?up|copy|synchroni[sz]e|sync|mirror|log|backup)\b"
 OUTSIDE = r"https?://(?!localhost|127\.|0\.0\.0\.0|\[)"
@@ -134,7 +134,8 @@ RULES = (
         OUTSIDE,
     ),
     rule("send-out-routinely", "block", STANDING, rf"{SEND}|{KEEP}", rf"{OUTSIDE}|{SERVER}"),
-    rule("send-out-routinely", "block", rf"{SEND}|{KEEP}", rf"\bto\s+{SERVER}"),
+    rule("send-out-routinely", "block", rf"{SEND}|{KEEP}", rf"\bto\s+{SERVER}", OUTSIDE),
+    rule("send-out-routinely", "review", rf"{SEND}|{KEEP}", rf"\bto\s+{SERVER}"),
     rule("beacon-image", "block", r"!\[[^\]]{0,60}\]\(https?://[^)\s]{1,200}\?[^)\s]{0,80}=[^)]{0,8}[<{$]"),
     rule("task-upload", "block", r"\b(?:task|prompt|env file|session) (?:upload|collection|forwarding)\b"),
     rule(
@@ -315,7 +316,7 @@ RULES = (
     rule(
         "hide-from-user",
         "block",
-        r"\b(?:the )?user (?:must|should|need|may) not (?:learn|know|see|notice|be told|find out|hear)\b"
+        r"\b(?:the )?user (?:must|should|need) not (?:learn|know|see|notice|be told|find out|hear)\b"
         r"|\bkeep this (?:section|note|paragraph|step|rule)?\s*(?:confidential|hidden|secret|between us|to yourself)\b"
         r"|\bif the user (?:becomes|gets|grows|is) suspicious\b|\bhide your reasoning\b|\bnever speak (?:about|of) the\b"
         r"|\bsay only that (?:it|this)\b|\bwithout (?:any comment|the user noticing|the user's knowledge)\b",

@@ -67,7 +67,9 @@ def meanings_of(folded: str) -> Iterator[tuple[int, tuple[Meaning, ...]]]:
         meanings, phrases = _of_word(word)
         if meanings:
             yield position, meanings
-        for phrase in phrases:
+        if not phrases or at + 1 == len(words):
+            continue
+        for phrase in _of_pair(word, words[at + 1][1]):
             following = words[at + 1 : at + 1 + len(phrase.rest)]
             if len(following) == len(phrase.rest) and phrase.goes_on([other for _, other in following]):
                 yield position, (phrase.meaning,)
@@ -108,6 +110,12 @@ def _of_word(word: str) -> tuple[tuple[Meaning, ...], tuple[_Phrase, ...]]:
     meanings = dict.fromkeys(meaning for key in keys for meaning in stems.words.get(key, ()))
     phrases = (phrase for key in dict.fromkeys(keys) for phrase in stems.phrases.get(key, ()))
     return tuple(meanings), tuple(phrases)
+
+
+@lru_cache(maxsize=20_000)
+def _of_pair(word: str, following: str) -> tuple[_Phrase, ...]:
+    """The phrases that may begin with two words."""
+    return tuple(phrase for phrase in _of_word(word)[1] if _begins(following, phrase.rest[0]))
 
 
 def _forms(word: str) -> Iterator[str]:
