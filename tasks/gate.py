@@ -9,7 +9,6 @@ that weighs the softer ones.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Literal, Protocol, TypeGuard
@@ -19,6 +18,7 @@ from pickysteve.tasks.adjudicate import adjudicated, may_be_rescued
 from pickysteve.tasks.audit import AUDITOR, unaudited, unread_note
 from pickysteve.tasks.engines.auditor import audit_digest
 from pickysteve.tasks.engines.channels import hidden_findings
+from pickysteve.tasks.engines.defence import is_defence_question, unquoted
 from pickysteve.tasks.engines.defender import BLOCK_THRESHOLD, Scan, unreadable
 from pickysteve.tasks.engines.dossier import INJECTIONS, document_features, read_document
 from pickysteve.tasks.engines.evidence import Window
@@ -80,7 +80,7 @@ def judge_request(text: str, defender: Guard, config: GateConfig, adjudicator: R
     if not reading.covered:
         return _verdict(text, 0.0, [_not_covered(reading.reason)], defender, config, adjudicator)
     findings = [*hidden_findings(text), *_plain_patterns(reading), *_scored(reading, threshold, "block")]
-    if findings and _is_defence_question(text, findings) and _rest_passes(text, defender, threshold):
+    if findings and is_defence_question(text, findings) and _rest_passes(text, defender, threshold):
         findings = [found.model_copy(update={"severity": "review"}) for found in findings]
     elif adjudicator.model and may_be_rescued(text, findings, reading, threshold, config):
         findings = adjudicated(text, findings, adjudicator)
@@ -89,27 +89,9 @@ def judge_request(text: str, defender: Guard, config: GateConfig, adjudicator: R
     return _verdict(text, reading.score, findings, defender, config, adjudicator)
 
 
-QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|`[^`\n]{1,400}`|«[^»\n]{1,400}»")
-DEFENCE = re.compile(
-    r"\b(?:detect\w*|prevent\w*|defen[cds]\w*|mitigat\w*|protect\w*|scanner|filter|classif\w+|guard\w*|malicious"
-    r"|attacker\w*|attack|injection|dangerous|security|untrusted|explain|rule|test|log|logs|paper|block\w*|catch)\b",
-    re.IGNORECASE,
-)
-MAX_QUESTION = 1_000
-
-
-def _is_defence_question(text: str, findings: list[Finding]) -> bool:
-    """Whether a short question quotes what it asks about; nothing hidden and nothing unread is excused."""
-    rest = QUOTED.sub(" ", text)
-    hidden = {finding.rule for finding in hidden_findings(text)} | {"not-covered"}
-    asks = len(DEFENCE.findall(rest)) >= 1 and ("?" in rest or rest.lstrip()[:7].lower() == "explain")
-    short = len(text) <= MAX_QUESTION and rest != text
-    return short and asks and not hidden & {finding.rule for finding in findings}
-
-
 def _rest_passes(text: str, defender: Guard, threshold: float) -> bool:
     """Whether the text without its quotations is ordinary."""
-    reading = defender.read_request(QUOTED.sub(" ", text))
+    reading = defender.read_request(unquoted(text))
     return reading.covered and reading.score < threshold and not any(_plain_patterns(reading))
 
 

@@ -7,17 +7,16 @@ does not give it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 
 from pickysteve.registry.models import Finding
 from pickysteve.tasks.engines.code_rules import CODE_RULES
 from pickysteve.tasks.engines.directives import ACTS, directives
 from pickysteve.tasks.engines.reported import (
-    REPORTING,
     governed_sentences,
     is_described,
     is_quoted,
@@ -25,11 +24,23 @@ from pickysteve.tasks.engines.reported import (
     pieces,
 )
 from pickysteve.tasks.engines.rules import candidate_rules
-from pickysteve.tasks.engines.speech_words import FIXED, NOUNS, VERBS
 from pickysteve.tasks.engines.text_rules import RULES
 
 __all__ = ["SAYS", "audit_digest", "audit_document", "soft_rules"]
 
+READERS = (
+    "auditor",
+    "code_rules",
+    "directives",
+    "grammar",
+    "reported",
+    "rules",
+    "senses",
+    "speech",
+    "speech_words",
+    "text_rules",
+)
+"""The modules that decide what the auditor finds."""
 CODE_LINES = 12
 # A table or a list of options says what a setting does: that is for review, and no order.
 SETTINGS = frozenset({"disable-checks", "grants-access", "self-authorised", "no-asking", "override"})
@@ -46,18 +57,18 @@ def audit_document(prepared: str) -> tuple[Finding, ...]:
 
 
 def _directives(prepared: str) -> Iterator[Finding]:
-    stated = {s: None for s, listed in governed_sentences(prepared) if not listed and SAYS.search(s)}
+    stated = {s: None for s, governed in governed_sentences(prepared) if not governed and SAYS.search(s)}
     for sentence, rules in zip(stated, candidate_rules(RULES, list(stated)), strict=True):
+        named = bool(TITLE.match(sentence))
+        listed = named or bool(OPTION.match(sentence))
         for act, start, head, end in directives(sentence):
             quoted = is_quoted(sentence, head) and act.head != "bypassflag"
             if not quoted and not is_described(sentence, start, end):
-                titled = TITLE.match(sentence) or (act.name in SETTINGS and OPTION.match(sentence))
-                severity = "review" if titled else act.severity
+                severity = "review" if named or (listed and act.name in SETTINGS) else act.severity
                 yield Finding(rule=act.name, severity=severity, passage=sentence[:200])
         for rule in rules:
             if any(not is_reported(sentence, start, end) for start, end in rule.spans(sentence)):
-                tabled = rule.name in SETTINGS - {"override"} and OPTION.match(sentence)
-                severity = "review" if tabled else rule.severity
+                severity = "review" if listed and rule.name in SETTINGS - {"override"} else rule.severity
                 yield Finding(rule=rule.name, severity=severity, passage=sentence[:200])
 
 
@@ -80,12 +91,8 @@ def soft_rules() -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule.name for rule in every if rule.severity == "review"))
 
 
+@cache
 def audit_digest() -> str:
-    """SHA-256 over all that decides a finding."""
-    rules = [
-        [rule.name, rule.severity, *(part.pattern for part in rule.parts)] for rule in (*RULES, *CODE_RULES)
-    ]
-    # in an order of their own: that of a set changes with each process
-    acts = [asdict(act) | {"moods": sorted(act.moods)} for act in ACTS]
-    parts = [rules, acts, VERBS, NOUNS, FIXED, REPORTING]
-    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    """SHA-256 over all that decides a finding: the words, the grammar and the rules, as they are written."""
+    sources = (Path(__file__).with_name(f"{name}.py").read_bytes() for name in READERS)
+    return sha256(b"\0".join(sources)).hexdigest()

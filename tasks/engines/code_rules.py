@@ -80,7 +80,11 @@ CODE_RULES = (
         "block",
         r"\bnc\s+(?:-\w+\s+)*(?:-e|-l)[^\n]{0,40}(?:/bin/)?(?:ba)?sh\b|/dev/tcp/|socket[^\n]{0,120}dup2",
     ),
-    rule("code-miner", "block", r"\bxmrig\b[^\w\n]{0,3}\s-|[/&;|]\s?xmrig\b|stratum\+tcp://|\bcryptonight\b|\bminerd\b"),
+    rule(
+        "code-miner",
+        "block",
+        r"\bxmrig\b[^\w\n]{0,3}\s-|[/&;|]\s?xmrig\b|stratum\+tcp://|\bcryptonight\b|\bminerd\b",
+    ),
     rule("code-pipes-to-shell", "review", r"\b(?:curl|wget)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z)?sh\b"),
     rule(
         "code-wipes",

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 __all__ = [
-    "REPORTING",
     "governed_sentences",
     "is_described",
     "is_quoted",
@@ -59,17 +58,6 @@ LISTS = re.compile(
     rf"\b(?:never|not|don't|avoid|bad|wrong|signs? of|mistakes?|forbidden|{SPOKEN_OF}|{DONE_ABOUT})",
     re.IGNORECASE,
 )
-REPORTING = (
-    NEGATED.pattern,
-    BEFORE.pattern,
-    NEAR_BEFORE.pattern,
-    AFTER.pattern,
-    QUESTION.pattern,
-    ITEM.pattern,
-    SENTENCE_END.pattern,
-    LISTS.pattern,
-)
-"""What decides whether a directive is given or reported."""
 WRAPPED = 40
 """A line of so many characters that ends in the middle of a sentence goes on in the next one."""
 

@@ -1,5 +1,4 @@
-# ruff: noqa: E501, SIM905 - word lists are read whole
-"""Speech: a sentence as words with their senses, and how each verb is used.
+"""Speech: how each verb of a sentence is used.
 
 Just enough grammar to tell an order from a description: the form of a verb, what stands before it, its
 subject, and whether it is negated. Everything is linear in the length of the sentence.
@@ -7,111 +6,43 @@ subject, and whether it is negated. Everything is linear in the length of the se
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Literal
 
-from pickysteve.tasks.engines.speech_words import FIXED, IRREGULAR, NOUNS, VERBS
+from pickysteve.tasks.engines.grammar import (
+    ADVERB,
+    BE,
+    CAUSES,
+    CIRCUMSTANCE,
+    CLAUSE_END,
+    CLOSING,
+    CONDITIONS,
+    DENIALS,
+    DETERMINERS,
+    DIRECTIONS,
+    FOLLOWING,
+    GOVERNING,
+    LIST_WORDS,
+    MODALS,
+    NEGATIONS,
+    OPENERS,
+    PAST_BE,
+    PLURAL_OR_YOU,
+    REPORTING,
+    SELF_AFTER,
+    SELF_BEFORE,
+    SKIPPED,
+    STARTERS,
+    WEAK_MODALS,
+)
+from pickysteve.tasks.engines.senses import PARTICLES, Word, words_of
 
-__all__ = ["Mood", "Speech", "Word", "read_speech"]
+__all__ = ["Mood", "Speech", "read_speech"]
 
 Mood = Literal["order", "passive", "third", "noun", "past"]
 """An order to whoever reads; "is sent"; what something else does; not a verb here; told of the past."""
-
-TOKEN = re.compile(
-    r"(?P<url>[A-Za-z][A-Za-z0-9+.-]{1,10}://[^\s)>\]\"'`|]+)"
-    r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})"
-    r"|(?P<path>(?:~|\.{1,2})?/[\w.@*~-]+(?:/[\w.@*~<>{}-]*){0,20}|\.[A-Za-z]\w*(?:/[\w.@*-]*){0,10})"
-    r"|(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}(?:/[\w.@*-]*){0,10})"
-    r"|(?P<flag>--[a-z][\w-]{1,60})"
-    r"|(?P<variable>\$\{?\w+\}?)"
-    r"|(?P<word>[^\W_]+(?:['’_-][^\W_]+)*(?:(?<=s)['’])?)"
-    r"|(?P<mark>[,;:.!?()\"“”«»`|—–>#*\[\]{}<=&-])"
-)
-LOCAL = re.compile(r"(?:[a-z]+://)?(?:localhost|127\.|169\.254|0\.0\.0\.0|10\.0|192\.168|\[|[{$<])", re.IGNORECASE)
-TOP_LEVEL = frozenset(
-    "com net org io dev ai co app test invalid example xyz info biz ru cn me cloud site online tech edu gov eu uk de fr"
-    " corp link top pro club page run sh".split()
-)
-SECRET_PATH = re.compile(
-    r"\.env\b|secrets?\.(?:ya?ml|json|toml|env)|\.ssh\b|\.aws\b|\.netrc|\.npmrc|\.pypirc|\.kube\b|\.gnupg|\.git-credentials|\.gitconfig|id_(?:rsa|ed25519)|/etc/shadow"
-    r"|credentials|keychain|cookies|\.config\b|wallet",
-    re.IGNORECASE,
-)
-SECRET_NAME = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:$|_)")
-BYPASS_FLAG = re.compile(
-    r"--(?:no-verify|insecure|dangerously[\w-]*|skip-permissions|yolo|no-sandbox|force-yes)$"
-)
-OWNER = re.compile("(.+?)(?:['’]s|(?<=s)['’])$")
-ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)$")
-YEAR = re.compile(r"(?:20[2-9]\d)$")
-
-NO_SENSES: Mapping[str, str] = {}
-WHOLE = frozenset({"authorized_keys"})
-PARTICLES = frozenset(
-    {"off", "out", "down", "hidden", "secret", "confidential", "private", "quiet", "dormant", "inactive"}
-)
-SEPARATION = 5
-LIST_WORDS = 16
-DENIALS = frozenset(["never", "not", "don't"])
-"""What denies each verb of a list."""
-SELF_BEFORE = frozenset("this these present following said".split())
-FOLLOWING = frozenset(
-    "text sentence paragraph block notice instruction instructions lines rule rules section message"
-    " actions steps operations commands changes".split()
-)
-SELF_AFTER = frozenset("above below here".split())
-CLOSING = frozenset('"`”»')
-CLAUSE_END = frozenset(";:.!?|—–")
-OPENERS = frozenset(
-    ', ; : . ! ? ( ) | — – > # * [ ] - " “ ” ` « »'.split()
-    + "then and or but also please first next finally instead so otherwise afterwards later plus therefore".split()
-)
-ADVERB = re.compile(r"\w{3,}ly$")
-SKIPPED = frozenset(
-    "also always never not now just then either still even first additionally instead thus ever be to been itself yourself"
-    " themselves only therefore accordingly".split()
-)
-MODALS = frozenset(
-    "must should shall will would may can could might to please need needs do does ought let's let".split()
-)
-WEAK_MODALS = frozenset("may can could might would".split())
-DETERMINERS = frozenset(
-    "the a an this that these those each every any some no your my our his her its their of for in with without on per own"
-    " new one two three first second another other at by from into".split()
-)
-BE = frozenset("is are be being been gets get was were becomes become".split())
-PAST_BE = frozenset("was were".split())
-PLURAL_OR_YOU = frozenset("you agents assistants sub-agents subagents".split())
-REPORTING = frozenset(
-    "try tries trying tried attempt attempts attempting able ability how want wants wanted possible easy hard used allow allows"
-    " allowed enable enables known likely chance way ways instructed instructs tricked persuaded could might would".split()
-)
-PREFIXES = frozenset("auto re sub co multi".split())
-DIRECTIONS = frozenset("to via into".split())
-GOVERNING = frozenset(
-    "is are has have need needs expected asked required remember sure supposed goes on continue proceed agree going ought"
-    " programmed must should want obliged bound due begin".split()
-)
-# What stands behind one of these is not what the verb is about.
-CIRCUMSTANCE = frozenset("alongside without before after while when if because unless than during as in".split())
-CAUSES = frozenset("have make let get lets".split())
-CONDITIONS = frozenset("if when whenever once while unless before after until".split())
-STARTERS = frozenset("by start begin keep continue consider starts begins keeps starting".split())
-NEGATIONS = frozenset(FIXED["negation"].split()) - {"stop"}
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word, address or mark, and what it may stand for: concept to form."""
-
-    text: str
-    start: int
-    end: int
-    senses: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -180,8 +111,6 @@ class Speech:
             return self._second(at, before)
         if self._closes(before) and self.words[at].start > self.words[before].end:
             return "noun"
-        if text == "not" and before > 0 and self.words[before - 1].text in ("does", "did"):
-            return "third"
         if before < 0 or text in OPENERS or text in ("n't", "don't", "not"):
             return "order"
         if text in MODALS:
@@ -237,6 +166,8 @@ class Speech:
                 if GOVERNING.intersection(earlier) and not REPORTING.intersection(earlier)
                 else "third"
             )
+        if text in ("does", "did"):
+            return "order" if subject in ("agent", "self") else "third"
         permits = text == "may" and subject in ("agent", "self")
         return "third" if text in WEAK_MODALS and not permits else "order"
 
@@ -304,8 +235,9 @@ class Speech:
         return any(word.text in DENIALS for word in clause)
 
     def follows(self, at: int, concept: str) -> bool:
-        """Whether the next word is of a concept, or there is none."""
-        return at + 1 >= len(self.words) or concept in self.words[at + 1].senses
+        """Whether the next word is of a concept, a particle left out, or there is none."""
+        following = dropwhile(lambda word: word.text in PARTICLES, self.words[at + 1 :])
+        return concept in next((word.senses for word in following), {concept: ""})
 
     def is_object(self, place: int, at: int, concept: str) -> bool:
         """Whether a word stands where the object of a verb does; "it" may stand for one named before."""
@@ -329,20 +261,11 @@ class Speech:
 
 
 def read_speech(sentence: str) -> Speech:
-    """Find the words of a sentence and their senses."""
-    tokens = [
-        (match[0].casefold(), match.start(), match.end(), match.lastgroup or "")
-        for match in TOKEN.finditer(sentence)
-    ]
-    texts = [token[0] for token in tokens]
-    words = []
+    """Find the words of a sentence and where each of their senses stands."""
+    words = words_of(sentence)
     places: dict[str, list[int]] = {}
-    for at, (text, start, end, kind) in enumerate(tokens):
-        senses = _senses(text, sentence[start:end], kind)
-        if text in _tables().phrases:
-            senses = dict(_phrases(texts, at), **senses)
-        words.append(Word(text, start, end, senses))
-        for concept in senses:
+    for at, word in enumerate(words):
+        for concept in word.senses:
             places.setdefault(concept, []).append(at)
     _drop_citations(words, sentence, places)
     places["self"] = list(_selves(words, "docnoun"))
@@ -363,71 +286,6 @@ def _drop_citations(words: list[Word], sentence: str, places: dict[str, list[int
             if not last or last[0].lower() not in DIRECTIONS:
                 places["outside"].remove(at)
     places["address"] = [at for at in places.get("address", ()) if at in places["outside"]]
-
-
-def _senses(text: str, written: str, kind: str) -> Mapping[str, str]:
-    if kind == "word":
-        known = _tables().words
-        owner = OWNER.match(text)
-        if owner and text not in known:
-            return {f"{concept}own": "noun" for concept in known.get(owner[1], NO_SENSES)}
-        first, _, last = text.partition("-")
-        senses = known.get(text) or (known.get(last, NO_SENSES) if first in PREFIXES else NO_SENSES)
-        if "_" in text:
-            return dict(_of_name(text, written), **senses)
-        return senses
-    if kind == "mark":
-        return _tables().words.get(text, NO_SENSES)
-    return dict(_of_token(text, written, kind))
-
-
-def _of_name(text: str, written: str) -> Iterator[tuple[str, str]]:
-    """What an identifier stands for: "approval_mode" is the phrase, API_TOKEN a secret."""
-    if SECRET_NAME.search(written.upper()):
-        yield "secret", "noun"
-    first, *rest = text.split("_")
-    for words, concept, form in _tables().phrases.get(first, ()):
-        if list(words) == rest:
-            yield concept, form
-
-
-def _of_token(text: str, written: str, kind: str) -> Iterator[tuple[str, str]]:
-    """What an address, a path, a flag or a variable stands for."""
-    if kind == "url" and not LOCAL.match(text):
-        yield "outside", "noun"
-        yield "address", "noun"
-    if kind == "email":
-        yield "outside", "noun"
-    if kind == "host" and text.split("/")[0].rpartition(".")[2] in TOP_LEVEL and not LOCAL.match(text):
-        yield "outside", "noun"
-    if kind in ("path", "host"):
-        if SECRET_PATH.search(text):
-            yield "secret", "noun"
-            yield "secretpath", "noun"
-        if "skill" in text:
-            yield "skillpath", "noun"
-        name = text.rstrip("/").rpartition("/")[2]
-        for known in (name, text):
-            yield from _tables().words.get(known, NO_SENSES).items()
-    if kind == "variable" and SECRET_NAME.search(written.strip("${}").upper()):
-        yield "secret", "noun"
-    if kind == "flag" and BYPASS_FLAG.match(text):
-        yield "bypassflag", "noun"
-
-
-def _phrases(texts: list[str], at: int) -> Iterator[tuple[str, str]]:
-    """Senses of the phrases that begin here; a particle may stand after what the verb is about."""
-    for rest, concept, form in _tables().phrases[texts[at]]:
-        after = texts[at + 1 : at + 3 + SEPARATION]
-        if tuple(after[: len(rest)]) == rest or _separated(after, rest):
-            yield concept, form
-
-
-def _separated(after: list[str], rest: tuple[str, ...]) -> bool:
-    """Whether a particle stands behind what the verb is about: "turn the checks off"."""
-    if len(rest) == 1:
-        return rest[0] in PARTICLES and rest[0] in after[: SEPARATION + 1]
-    return rest == ("to", "yourself") and "yourself" in after
 
 
 def _selves(words: list[Word], noun: str) -> Iterator[int]:
@@ -452,60 +310,3 @@ def _everywhere(words: list[Word]) -> Iterator[int]:
     for at, word in enumerate(words):
         if "spot" in word.senses and any("every" in other.senses for other in words[max(at - 3, 0) : at]):
             yield at
-
-
-@dataclass(frozen=True)
-class _Tables:
-    words: Mapping[str, Mapping[str, str]]
-    phrases: Mapping[str, list[tuple[tuple[str, ...], str, str]]]
-
-
-@cache
-def _tables() -> _Tables:
-    words: dict[str, dict[str, str]] = {}
-    phrases: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
-    for concept, entry, form in _entries():
-        first, *rest = entry.split("_") if entry not in WHOLE else [entry]
-        if rest:
-            phrases.setdefault(first, []).append((tuple(rest), concept, form))
-        else:
-            words.setdefault(first, {}).setdefault(concept, form)
-    return _Tables(words, phrases)
-
-
-def _entries() -> Iterator[tuple[str, str, str]]:
-    """Concept, word or phrase, and form."""
-    for concept, entries in VERBS.items():
-        for entry in entries.split():
-            first, _, rest = entry.partition("_")
-            for form, inflected in _inflected(first):
-                yield concept, f"{inflected}_{rest}" if rest else inflected, form
-    for concept, entries in NOUNS.items():
-        for entry in entries.split():
-            yield concept, entry, "noun"
-            yield concept, _plural(entry), "noun"
-    for concept, entries in FIXED.items():
-        for entry in entries.split():
-            yield concept, entry, "fixed"
-
-
-def _inflected(verb: str) -> Iterator[tuple[str, str]]:
-    """Base form, third person, past and participle, gerund."""
-    yield "base", verb
-    yield "s", _plural(verb)
-    stem = verb[:-1] if verb.endswith("e") else verb
-    doubled = stem + stem[-1] if re.search("[^aeiou][aeiou][^aeiouwxy]$", stem) else stem
-    yield "ing", verb[:-2] + "ying" if verb.endswith("ie") else doubled + "ing"
-    yield "ing", stem + "ing"
-    if verb in IRREGULAR:
-        yield from (("ed", past) for past in IRREGULAR[verb])
-        return
-    soft = re.search("[^aeiou]y$", verb)
-    yield "ed", verb[:-1] + "ied" if soft else doubled + "ed"
-    yield "ed", stem + "ed"
-
-
-def _plural(noun: str) -> str:
-    if re.search("[^aeiou]y$", noun):
-        return noun[:-1] + "ies"
-    return noun + ("es" if re.search("(?:[sxz]|ch|sh|o)$", noun) else "s")

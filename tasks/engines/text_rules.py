@@ -8,7 +8,7 @@ from pickysteve.tasks.engines.rules import rule
 __all__ = ["RULES"]
 
 CREDENTIALS = (
-    r"(?:api[ _-]?keys?|credentials?|secrets?|passwords?|(?:access|auth|session|user's) tokens?"
+    r"(?:api[ _-]?keys?|(?<!client_)credentials?|secrets?|passwords?|(?:access|auth|session|user's) tokens?"
     r"|(?:private|ssh) keys?|\.env\b|environment variables|id_rsa|conversation|chat history|system prompt"
     r"|(?:task|user) prompt|private e?-?mails?|contacts?\b)"
 )
