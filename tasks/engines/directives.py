@@ -90,7 +90,7 @@ ACTS = (
     ),
     Act("hide-from-user", "block", "hide", ">user|self|thisdeed", GIVEN, reach=8),
     Act("hide-from-user", "block", "hide", "self|thisdeed user", ORDER, reach=8),
-    Act("hide-from-user", "block", "omit", ">self|thisdeed logs|user", ORDER, reach=12),
+    Act("hide-from-user", "block", "omit", ">self|thisdeed +logs|user", ORDER, reach=12),
     Act("hide-from-user", "block", "nowhere", "logs self|thisdeed|user", STATED),
     Act("hide-from-user", "block", "send|collect|copy", "secretly|unnoticed", ORDER, reach=3),
     Act("hide-from-user", "review", "run|alter|introduce", "secretly|unnoticed", ORDER, reach=3),
@@ -124,7 +124,8 @@ ACTS = (
     ),
     # What is to spread.
     Act("copy-itself", "block", "copy|place", ">self|skillpath everywhere", ORDER, reach=16),
-    Act("copy-itself", "block", "pass", ">self contact|everywhere", ORDER, reach=12),
+    Act("copy-itself", "block", "pass", ">self everywhere", ORDER, reach=12),
+    Act("copy-itself", "review", "pass", ">self contact", ORDER, reach=12),
     # What vouches for itself.
     Act("self-authorised", "block", "consent", "user >whole !condition", ACTIVE),
     Act("self-authorised", "block", "count", "confirmation|assent|granted", DONE, reach=7),

@@ -63,7 +63,7 @@ VERBS: dict[str, str] = {
     " countermand scrap invalidate throw_out pay_no_attention unlearn depart_from break_with",
     "reset": "reset replace drop lift clear wipe remove suspend",
     "obey": "obey follow comply take_orders listen answer_to carry_out act_on adhere do_as heed observe abide"
-    " submit_to execute serve work_for fulfil fulfill respect honour honor",
+    " submit_to serve work_for fulfil fulfill respect honour honor",
     "run": "run execute launch start call invoke carry_out perform source eval evaluate load apply obey follow"
     " trigger act_on",
     "fetch": "fetch download curl wget get read load pull retrieve request poll open visit consult",
@@ -85,7 +85,7 @@ VERBS: dict[str, str] = {
     " do_nothing_unusual",
     "switch": "switch activate put turn enable unlock enter trigger set move",
     "affirm": "answer confirm accept approve acknowledge click grant respond reply dismiss skip auto-accept"
-    " auto-approve handle press",
+    " auto-approve press",
     "count": "count_as amount_to constitute serve_as imply be_deemed be_taken_as signify",
     "deem": "treat regard deem presume assume take consider",
     "merge": "merge push deploy release commit publish approve",
@@ -198,8 +198,8 @@ NOUNS: dict[str, str] = {
     " shared_prompt every_prompt generated_package marketplace delegated_prompt home_folder sub-folder",
     "spot": "file document repository repo project workspace folder readme skill session message reply summary"
     " page template pull_request wiki_page commit account signature e-mail email answer response host"
-    " machine directory user subagent sub-agent assistant agent model source_file branch translation issue"
-    " comment prompt website copy application ticket function program output report docstring note"
+    " machine directory user assistant agent model source_file branch translation issue"
+    " comment website copy application ticket function program output report docstring note"
     " presentation",
     "money": "account_number bank_detail iban payee bank_account wallet_address invoice payment_detail payout"
     " routing_number exchange_rate signing_key expected_value default_registry bank_account_number",
