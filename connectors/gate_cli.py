@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -46,14 +47,27 @@ def scan(
     settings = load_settings()
     judging = gate_judge(settings.gate, settings.llm)
     if jsonl is not None:
-        lines = _text(str(jsonl[0])).split("\n")
-        rows = [line for line in lines if line.strip()]
-        jsonl[1].write_text("".join(f"{line}\n" for line in judge_lines(rows, judging)), encoding="utf-8")
+        rows = [line for line in _text(str(jsonl[0])).split("\n") if line.strip()]
+        _write_verdicts(judge_lines(rows, judging), jsonl[1], len(rows))
         return
     verdict = judging.judge(_text(file), surface)
     typer.echo(json.dumps(verdict_record(verdict)) if as_json else _shown(verdict))
     if not verdict.allowed:
         raise typer.Exit(BLOCKED)
+
+
+def _write_verdicts(verdicts: Iterator[str], path: Path, total: int) -> None:
+    """Write each verdict as it is made; what is there when the work is stopped is whole lines."""
+    from pickysteve.connectors.render import progress_bar
+
+    try:
+        output = path.open("w", encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise RequestInvalid(f'"{path}" cannot be written ({error.strerror}): name another file.') from error
+    with output, progress_bar("scan") as progress:
+        for done, verdict in enumerate(verdicts, start=1):
+            output.write(f"{verdict}\n")
+            progress("lines", done, total)
 
 
 def _text(name: str) -> str:

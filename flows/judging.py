@@ -65,11 +65,11 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
 def judge_lines(lines: Iterable[str], judging: GateJudge) -> Iterator[str]:
     """One JSON line for each line of `{"text", "surface"}`, in order.
 
-    Raises SuiteInvalid, naming the line, for a line that is no such object.
+    All lines are checked before the first is judged, so that a bad one costs no work. Raises SuiteInvalid,
+    naming the line, for a line that is no such object.
     """
-    for number, line in enumerate(lines, start=1):
-        text, surface = _text_and_surface(line, number)
-        yield json.dumps(verdict_record(judging.judge(text, surface)))
+    rows = [_text_and_surface(line, number) for number, line in enumerate(lines, start=1)]
+    return (json.dumps(verdict_record(judging.judge(text, surface))) for text, surface in rows)
 
 
 def _text_and_surface(line: str, number: int) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from pickysteve.calibration.logistic import GateHeads, Head, read_gate_heads
 from pickysteve.errors import CalibrationMismatch
 from pickysteve.tasks.engines.classifier import STATE
 from pickysteve.tasks.engines.defender import Defender, Scan
+from pickysteve.tasks.engines.dossier import DOCUMENT_FEATURES
 from pickysteve.tasks.engines.evidence import EVIDENCE_VERSION, FEATURES, Window, features_of, windows_of
 from pickysteve.tasks.engines.views import Reading, Views, read_views
 
@@ -75,7 +76,8 @@ class Guard:
     def heads(self) -> GateHeads:
         """The fitted heads; raises CalibrationMismatch when they were fitted for other models."""
         heads = self._given or read_gate_heads()
-        if (heads.scanner, heads.evidence) != (self.defender.fingerprint, EVIDENCE_VERSION):
+        fitted = (heads.scanner, heads.evidence, *heads.request.features, *heads.document.features)
+        if fitted != (self.defender.fingerprint, EVIDENCE_VERSION, *FEATURES, *DOCUMENT_FEATURES):
             raise CalibrationMismatch(
                 'gate.json was fitted for another scanner or evidence: run "pickysteve gate calibrate".'
             )
