@@ -56,10 +56,9 @@ def _embedded(datasets: Path, out: Path | None) -> tuple[Fitted, Path]:
     from pickysteve.flows.calibrate import calibrate as fit_and_calibrate
     from pickysteve.flows.scenes import load_splits
     from pickysteve.tasks.engines.embedder import MiniLM
-    from pickysteve.tasks.engines.guard import Guard
 
     encoder = MiniLM()
-    splits = load_splits(datasets, encoder, Guard())
+    splits = load_splits(datasets, encoder)
     fitted = fit_and_calibrate(*splits, encoder, error_console().print)
     write_fitted(fitted, out or EMBEDDED)
     return fitted, out or EMBEDDED

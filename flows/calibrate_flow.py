@@ -15,7 +15,6 @@ from pickysteve.flows.calibrate import calibrate
 from pickysteve.flows.gate_corpora import repository_root
 from pickysteve.flows.scenes import load_splits
 from pickysteve.tasks.engines.embedder import MiniLM
-from pickysteve.tasks.engines.guard import Guard
 
 __all__ = ["calibrate_flow"]
 
@@ -26,7 +25,7 @@ def calibrate_flow(datasets: str | None = None, out: str | None = None) -> State
     encoder = MiniLM()
     folder = Path(datasets) if datasets else repository_root() / "datasets"
     target = Path(out) if out else EMBEDDED
-    fitted = calibrate(*load_splits(folder, encoder, Guard()), encoder)
+    fitted = calibrate(*load_splits(folder, encoder), encoder)
     write_fitted(fitted, target)
     _publish(fitted)
     return Completed(message=f"floor {fitted.floor}, written to {target}", data=str(target))
