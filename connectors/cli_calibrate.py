@@ -54,12 +54,13 @@ def calibrate(
 def _embedded(datasets: Path, out: Path | None) -> tuple[Fitted, Path]:
     from pickysteve.calibration.fitted import EMBEDDED, write_fitted
     from pickysteve.flows.calibrate import calibrate as fit_and_calibrate
+    from pickysteve.flows.pairs import load_pairs
     from pickysteve.flows.scenes import load_splits
     from pickysteve.tasks.engines.embedder import MiniLM
 
     encoder = MiniLM()
     splits = load_splits(datasets, encoder)
-    fitted = fit_and_calibrate(*splits, encoder, error_console().print)
+    fitted = fit_and_calibrate(*splits, encoder, error_console().print, load_pairs(datasets, encoder))
     write_fitted(fitted, out or EMBEDDED)
     return fitted, out or EMBEDDED
 

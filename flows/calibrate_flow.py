@@ -13,6 +13,7 @@ from prefect.states import Completed
 from pickysteve.calibration.fitted import EMBEDDED, Fitted, write_fitted
 from pickysteve.flows.calibrate import calibrate
 from pickysteve.flows.gate_corpora import repository_root
+from pickysteve.flows.pairs import load_pairs
 from pickysteve.flows.scenes import load_splits
 from pickysteve.tasks.engines.embedder import MiniLM
 
@@ -25,7 +26,7 @@ def calibrate_flow(datasets: str | None = None, out: str | None = None) -> State
     encoder = MiniLM()
     folder = Path(datasets) if datasets else repository_root() / "datasets"
     target = Path(out) if out else EMBEDDED
-    fitted = calibrate(*load_splits(folder, encoder), encoder)
+    fitted = calibrate(*load_splits(folder, encoder), encoder, pairs=load_pairs(folder, encoder))
     write_fitted(fitted, target)
     _publish(fitted)
     return Completed(message=f"floor {fitted.floor}, written to {target}", data=str(target))
