@@ -1,9 +1,12 @@
 """Whether abstaining holds where the calibration has not been: other skills, other registries, outside data.
 
-    python benchmarks/abstention.py [suites] [clinc150] [skills] [pairs] [--shared DIR] [--rows N]
+    python benchmarks/abstention.py [suites] [clinc150] [skills] [--shared DIR] [--rows N]
 
-Every line is measured by the request flow on rows that no fit and no threshold has seen; intervals are
-Wilson 95 %, those of an AUROC are bootstrapped over requests. BM25 is rank-bm25 over lower-case words.
+Every request goes through the request flow, on rows that no fit and no threshold has seen. A line is one
+floor on one data set: how much is answered, how much of that wrongly, and the one-sided 95 % Clopper-Pearson
+bound of the latter. "kept": the bound is under the promise; "broken": even the lower bound is over it; else
+the rows are too few to say. BM25 is rank-bm25 over lower-case words, its floor chosen by the same rule on the
+same calibration rows. Intervals of shares are Wilson's, those of an AUROC bootstrapped over requests.
 """
 
 from __future__ import annotations
@@ -12,46 +15,72 @@ import argparse
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
-from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted, write_fitted
-from pickysteve.calibration.floor import youden_floor
+from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted
 from pickysteve.calibration.measures import auroc, clopper_pearson_upper, wilson_interval
+from pickysteve.calibration.risk import risk_controlled_floor
 from pickysteve.flows.asking import read_request
 from pickysteve.flows.calibrate_own import calibrate_own
 from pickysteve.flows.dag import Engines, pick_context
 from pickysteve.flows.engines import ingest, open_engines
 from pickysteve.flows.evaluate import PlainBm25
 from pickysteve.flows.gate_corpora import repository_root, shared_data
+from pickysteve.flows.ingest import index_own_data
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.suite import Task, read_suite
+from pickysteve.registry.index import IndexData
 from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.features import SCORING_VERSION
-from pickysteve.tasks.route import RouteConfig, parse_request
+from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Request, Trace
 
 SEED = 20261130
+RISKS = ("0.05", "0.1", "0.2")
+COLUMNS = (
+    "data",
+    "n (no match)",
+    "AUROC",
+    "floor",
+    "answered",
+    "wrong among them",
+    "bound",
+    "promise",
+    "no match picked",
+)
 EXAMPLES = 10
 """Example requests of each intent, from the train rows; the measured rows are val, test and out-of-scope."""
 OUTSIDE = 0.2
-"""Share of the rows that no intent answers."""
-UNANSWERED_SKILLS = {
-    "claim-denial-appeal",
-    "exam-item-analysis",
-    "insurance-eligibility-check",
-    "marker-moderation",
-    "patient-bill-review",
-    "prior-authorization-packet",
-    "rubric-design",
-    "student-feedback-comments",
-}
-"""Fields that none of the 475 real files is about, by their names and a search for their words."""
-TECHNICAL = {"H-203", "H-207", "H-211", "H-214", "H-220"}
-"""Off-domain for the held-out skills, and possibly somebody's skill among the real ones."""
+"""Share of the rows that no intent answers; a promise holds for the mixture that it was calibrated on."""
+POSSIBLY_ANSWERED = {"H-203", "H-207", "H-211", "H-214", "H-220"}
+"""Off-domain for our own skills, and possibly somebody's skill among the 475 real ones."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Requests with a best score and whether the first ranked is right; ours and BM25's."""
+
+    nothing: np.ndarray
+    best: np.ndarray
+    first: np.ndarray
+    bm25_best: np.ndarray
+    bm25_first: np.ndarray
+
+    def __add__(self, other: Scored) -> Scored:
+        return Scored(*(np.concatenate([getattr(part, name) for part in (self, other)]) for name in _NAMES))
+
+    def part(self, rows: np.ndarray) -> Scored:
+        """The same for some of the rows."""
+        return Scored(*(getattr(self, name)[rows] for name in _NAMES))
+
+
+_NAMES = ("nothing", "best", "first", "bm25_best", "bm25_first")
 
 
 def main() -> None:
@@ -62,29 +91,34 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=("suites", "clinc150", "skills", "pairs", []))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=(*PARTS, []))
     parser.add_argument("--shared", type=Path)
-    parser.add_argument("--rows", type=int, default=1_500, help="rows of each half of clinc150")
+    parser.add_argument("--rows", type=int, default=1_000, help="rows of each half of clinc150")
     return parser.parse_args()
 
 
 def suites(scratch: Path, _: argparse.Namespace) -> None:
-    """The thresholds that we ship, on skills that they were not chosen on."""
+    """The floors that we ship, on skills that neither weights nor floors have seen."""
     datasets = repository_root() / "datasets"
-    fitted = read_fitted(EMBEDDED, encoder=MiniLM().fingerprint, scoring=SCORING_VERSION)
-    print("\ncalibrate split, folds by skill (pickysteve calibrate):")
-    for name, value in fitted.report.items():
-        print(f"  {name:36} {value}")
-    for name in ("heldout", "accuracy"):
-        own = datasets / name / "skills"
-        settings = _settings(scratch, own if own.is_dir() else None)
+    fitted, bm25 = _shipped(), _bm25_floors(datasets)
+    own = repository_root() / "registry" / "skills"
+    trap = datasets / "trap"
+    places = {
+        "accuracy": (own, datasets / "accuracy" / "suite.jsonl"),
+        "heldout": (datasets / "heldout" / "skills", datasets / "heldout" / "suite.jsonl"),
+        **{
+            f"trap-{name}": (trap / "skills", trap / f"{name}.jsonl") for name in ("base", "harder", "canary")
+        },
+    }
+    table, parts = _table("shipped floors on other skills"), []
+    for name, (registry, suite) in places.items():
+        settings = _settings(scratch, registry)
         ingest(settings)
-        tasks = read_suite(datasets / name / "suite.jsonl")
-        traces = _run(tasks, settings)
-        print(f"\ndatasets/{name}, {len(tasks)} requests:")
-        _print_aurocs(tasks, traces, settings)
-        _print_floors(tasks, traces, fitted)
+        parts.append(_run(read_suite(suite), open_engines(settings), settings))
+        _add(table, name, parts[-1], _floors(fitted), bm25)
+    _add(table, "all five", sum(parts[1:], parts[0]), _floors(fitted), bm25)
+    _show(table)
 
 
 def clinc150(scratch: Path, arguments: argparse.Namespace) -> None:
@@ -93,80 +127,173 @@ def clinc150(scratch: Path, arguments: argparse.Namespace) -> None:
     registry, halves = _intents(rows, scratch / "clinc150", arguments.rows)
     settings = _settings(scratch, registry)
     index = ingest(settings).data
-    encoder = MiniLM()
-    shipped = read_fitted(EMBEDDED, encoder=encoder.fingerprint, scoring=SCORING_VERSION)
     suite = scratch / "calibrate.jsonl"
     suite.write_text("".join(task.model_dump_json() + "\n" for task in halves[0]), encoding="utf-8")
-    own = calibrate_own(index, suite, encoder, shipped)
-    write_fitted(own, scratch / "own.json")
-    print(f"\nclinc150, 150 intents with {EXAMPLES} examples each; half to calibrate: {len(halves[0])} rows")
-    for name, value in own.report.items():
-        print(f"  {name:36} {value}")
-    attained = own.risk_floors["0.05"] is not None
-    strict = settings.floor.model_copy(update={"mode": "risk-controlled" if attained else "net-benefit"})
-    traces = _run(
-        halves[1], settings.model_copy(update={"calibration": scratch / "own.json", "floor": strict})
-    )
-    print(f"\nclinc150, the other half: {len(halves[1])} rows, floors that we ship")
-    _print_aurocs(halves[1], traces, settings)
-    _print_floors(halves[1], traces, shipped)
-    print(f"  the same, floors of the first half; in the flow with floor.mode = {strict.mode}")
-    _print_floors(halves[1], traces, own)
-    _print_picks(halves[1], traces)
+    own = calibrate_own(index, suite, MiniLM(), _shipped())
+    bm25 = _bm25_floors_of(halves[0], PlainBm25(SearchIndex(index)))
+    measured = _run(halves[1], open_engines(settings), settings)
+    table = _table(f"clinc150, 150 intents of {EXAMPLES} examples; one half calibrates, the other measures")
+    _add(table, "floors that we ship", measured, _floors(_shipped()), {})
+    _add(table, "floors of one's own", measured, _floors(own), bm25)
+    _show(table)
 
 
 def skills(scratch: Path, arguments: argparse.Namespace) -> None:
-    """475 real skill files and requests of our held-out suites that none of them answers."""
+    """475 real skill files: alone, on requests that none of them answers, and as distractors of our suite."""
     datasets = repository_root() / "datasets"
-    tasks = [task for task in read_suite(datasets / "heldout" / "suite.jsonl") if _is_unanswered(task)]
-    tasks += [
-        task for task in read_suite(datasets / "accuracy" / "suite.jsonl") if task.category == "off-domain"
-    ]
+    heldout = read_suite(datasets / "heldout" / "suite.jsonl")
     # the user's own cache: reading 475 files takes minutes, once
     settings = load_settings(registry=shared_data(arguments.shared) / "skills", runs_dir=scratch / "runs")
-    found = ingest(settings).data
-    traces = _run(tasks, settings)
-    print(f"\n{len(found.skills)} real skills, {len(tasks)} requests that none of them answers:")
-    fitted = read_fitted(EMBEDDED, encoder=MiniLM().fingerprint, scoring=SCORING_VERSION)
-    nothing = [task.model_copy(update={"gold": (), "accept": ()}) for task in tasks]
-    for kind in ("off-domain", "of another field"):
-        rows = [
-            at for at, task in enumerate(tasks) if (task.category == "off-domain") == (kind == "off-domain")
-        ]
-        print(f" {kind}:")
-        _print_floors([nothing[at] for at in rows], [traces[at] for at in rows], fitted)
-
-
-def pairs(scratch: Path, _: argparse.Namespace) -> None:
-    """A floor by Youden's J on labelled pairs of a request and a skill, beside the floors that we ship."""
-    folder = repository_root() / "datasets" / "trap"
-    settings = _settings(scratch, folder / "skills")
     ingest(settings)
     engines = open_engines(settings)
-    rows = [json.loads(line) for line in (folder / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
-    scores = np.array([_pair_score(row["request"], row["skill"], engines) for row in rows])
-    relevant = np.array([row["relevant"] for row in rows])
-    area, low, high = _auroc(scores, relevant)
-    print(f"\n{len(rows)} labelled pairs on the trap registry: AUROC {area:.3f} [{low:.3f}, {high:.3f}]")
-    fitted = engines.calibration.fitted
-    floors = {"youden on the pairs": youden_floor(scores, relevant), "net-benefit, shipped": fitted.floor}
-    for name, floor in floors.items():
-        print(f"    {name:20} floor {floor:.3f}")
-        for kind in sorted({row["kind"] for row in rows}):
-            over = [score >= floor for score, row in zip(scores, rows, strict=True) if row["kind"] == kind]
-            print(f"      {kind:16} over it {_share(sum(over), len(over))}")
+    unanswered = [task for task in heldout if task.category == "off-domain"]
+    unanswered += [
+        task for task in read_suite(datasets / "accuracy" / "suite.jsonl") if task.category == "off-domain"
+    ]
+    table = _table(f"{len(engines.index.skills)} real skills, floors that we ship")
+    alone = [task for task in unanswered if task.id not in POSSIBLY_ANSWERED]
+    _add(table, "alone, off-domain", _run(alone, engines, settings), _floors(_shipped()), {})
+    together = _merged(engines.index.data, index_own_data(datasets / "heldout" / "skills", engines.encoder))
+    both = replace(engines, index=SearchIndex(together))
+    asked = [task for task in heldout if task.id not in POSSIBLY_ANSWERED]
+    _add(table, "with heldout's 32", _run(asked, both, settings), _floors(_shipped()), {})
+    _show(table)
 
 
-def _pair_score(request: str, skill: str, engines: Engines) -> float:
-    routed = parse_request(Request(text=request), RouteConfig())
-    scores, _features = engines.reranker.scores(routed.query, routed.clauses, engines.index)
-    return float(scores[engines.index.skill_rows[skill]].max())
+def _shipped() -> Fitted:
+    return read_fitted(EMBEDDED, encoder=MiniLM().fingerprint, scoring=SCORING_VERSION)
 
 
-def _is_unanswered(task: Task) -> bool:
-    if task.category == "off-domain":
-        return task.id not in TECHNICAL
-    return bool(task.gold) and {*task.gold, *task.accept} <= UNANSWERED_SKILLS
+def _floors(fitted: Fitted) -> dict[str, float | None]:
+    named = {"net-benefit": fitted.floor, "youden": fitted.youden_floor}
+    return named | {risk: fitted.risk_floors[risk] for risk in RISKS}
+
+
+def _bm25_floors(datasets: Path) -> dict[str, float | None]:
+    folder = datasets / "calibrate"
+    plain = PlainBm25(SearchIndex(index_own_data(folder / "skills", MiniLM())))
+    return _bm25_floors_of(read_suite(folder / "suite.jsonl"), plain)
+
+
+def _bm25_floors_of(tasks: Sequence[Task], plain: PlainBm25) -> dict[str, float | None]:
+    best, first = _bm25_scores(tasks, plain)
+    found = {risk: risk_controlled_floor(best, first, float(risk)) for risk in RISKS}
+    return {risk: one.floor if one else None for risk, one in found.items()}
+
+
+def _bm25_scores(tasks: Sequence[Task], plain: PlainBm25) -> tuple[np.ndarray, np.ndarray]:
+    ranked = [plain.rank(task.request) for task in tasks]
+    right = [names[0] in {*task.gold, *task.accept} for task, (names, _) in zip(tasks, ranked, strict=True)]
+    return np.array([score for _, score in ranked]), np.array(right)
+
+
+def _run(tasks: Sequence[Task], engines: Engines, settings: Settings) -> Scored:
+    """Answer every request by the flow; a request that the gate refuses scores 0, as it is not answered."""
+    best, first = [], []
+    for task in tasks:
+        request = read_request(task.request, (), settings.gate)
+        trace = pick_context(request, engines, settings, Direct())
+        ranked = sorted(trace.candidates, key=lambda candidate: -(candidate.score or 0.0))
+        best.append((ranked[0].score or 0.0) if ranked else 0.0)
+        first.append(bool(ranked) and ranked[0].skill_id in {*task.gold, *task.accept})
+    plain = _bm25_scores(tasks, PlainBm25(engines.index))
+    nothing = np.array([not task.gold for task in tasks])
+    return Scored(nothing, np.array(best), np.array(first), *plain)
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for name in (
+        "data",
+        "n (no match)",
+        "AUROC",
+        "floor",
+        "answered",
+        "wrong among them",
+        "bound",
+        "promise",
+    ):
+        table.add_column(name)
+    table.add_column("no match picked")
+    return table
+
+
+def _add(
+    table: Table,
+    name: str,
+    scored: Scored,
+    floors: dict[str, float | None],
+    bm25: dict[str, float | None],
+) -> None:
+    size = f"{len(scored.nothing)} ({int(scored.nothing.sum())})"
+    ours = (scored.best, scored.first, floors, _area(scored.best, ~scored.nothing))
+    plain = (scored.bm25_best, scored.bm25_first, bm25, _area(scored.bm25_best, ~scored.nothing))
+    for kind, (best, first, chosen, told) in {"ours": ours, "BM25": plain}.items():
+        label, shown = f"{name}, {kind}" if kind == "BM25" else name, told
+        for floor_name, floor in (chosen or {"none chosen": None}).items():
+            cells = _cells(best, first, scored.nothing, floor_name, floor)
+            table.add_row(label, size, shown, *cells)
+            label = size = shown = ""
+    table.add_section()
+
+
+def _cells(best: np.ndarray, first: np.ndarray, nothing: np.ndarray, name: str, floor: float | None) -> list:
+    promised = float(name) if name in RISKS else None
+    told = f"at most {promised:.0%} wrong" if promised else name
+    if floor is None:
+        return [told, "cannot be promised" if promised else "", "", "", "", ""]
+    picked = best >= floor
+    answered, wrong = int(picked.sum()), int((picked & ~first).sum())
+    upper = clopper_pearson_upper(wrong, answered, 0.95) if answered else 1.0
+    return [
+        f"{told} ({floor:.3g})",
+        _share(answered, len(best)),
+        _share(wrong, answered),
+        f"{upper:.1%}" if answered else "",
+        _kept(wrong, answered, upper, promised) if promised else "",
+        _share(int((picked & nothing).sum()), int(nothing.sum())),
+    ]
+
+
+def _kept(wrong: int, answered: int, upper: float, promised: float) -> str:
+    if not answered:
+        return "nothing answered"
+    lower = 1 - clopper_pearson_upper(answered - wrong, answered, 0.95)
+    return "kept" if upper <= promised else "broken" if lower > promised else "too few rows to say"
+
+
+def _area(values: np.ndarray, labels: np.ndarray) -> str:
+    if labels.all() or not labels.any():
+        return ""
+    draw = np.random.default_rng(SEED)
+    rows = (draw.integers(len(values), size=len(values)) for _ in range(1_000))
+    areas = [found for drawn in rows if (found := auroc(values[drawn], labels[drawn])) is not None]
+    low, high = np.quantile(areas, [0.025, 0.975])
+    return f"{auroc(values, labels):.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _share(count: int, n: int) -> str:
+    if not n:
+        return "0/0"
+    low, high = wilson_interval(count, n)
+    return f"{count}/{n} = {count / n:.0%} [{low:.0%}, {high:.0%}]"
+
+
+def _show(table: Table) -> None:
+    Console(highlight=False, width=190).print(table)
+
+
+def _merged(one: IndexData, other: IndexData) -> IndexData:
+    """Both registries as one, in memory; their skills have different names."""
+    return replace(
+        one,
+        skills={**one.skills, **other.skills},
+        units={**one.units, **other.units},
+        vectors=one.vectors + other.vectors,
+        matrix=np.concatenate([one.matrix, other.matrix]),
+        postings={kind: {**one.postings[kind], **other.postings[kind]} for kind in one.postings},
+        verdicts={**one.verdicts, **other.verdicts},
+    )
 
 
 def _intents(
@@ -209,91 +336,11 @@ def _lines(arguments: argparse.Namespace, name: str) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def _settings(scratch: Path, registry: Path | None) -> Settings:
+def _settings(scratch: Path, registry: Path) -> Settings:
     return load_settings(registry=registry, index_dir=scratch / "index", runs_dir=scratch / "runs")
 
 
-def _run(tasks: Sequence[Task], settings: Settings) -> list[Trace]:
-    engines = open_engines(settings)
-    return [_pick(task, engines, settings) for task in tasks]
-
-
-def _pick(task: Task, engines: Engines, settings: Settings) -> Trace:
-    return pick_context(read_request(task.request, (), settings.gate), engines, settings, Direct())
-
-
-def _best(trace: Trace) -> float:
-    return max((candidate.score or 0.0 for candidate in trace.candidates), default=0.0)
-
-
-def _first_is_right(task: Task, trace: Trace) -> bool:
-    ranked = [candidate.skill_id for candidate in trace.candidates]
-    return bool(ranked) and ranked[0] in {*task.gold, *task.accept}
-
-
-def _print_aurocs(tasks: Sequence[Task], traces: Sequence[Trace], settings: Settings) -> None:
-    matching = np.array([bool(task.gold) for task in tasks])
-    bm25 = PlainBm25(open_engines(settings).index)
-    readings = {
-        "our best score": [_best(trace) for trace in traces],
-        "BM25's best score": [bm25.rank(task.request)[1] for task in tasks],
-        "number of words alone": [float(len(task.request.split())) for task in tasks],
-    }
-    print(f"  something fits ({matching.sum()}) against nothing does ({(~matching).sum()}):")
-    for name, values in readings.items():
-        area, low, high = _auroc(np.array(values), matching)
-        print(f"    AUROC of {name:24} {area:.3f} [{low:.3f}, {high:.3f}]")
-
-
-def _auroc(values: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
-    draw = np.random.default_rng(SEED)
-    areas = []
-    for _ in range(1_000):
-        rows = draw.integers(len(values), size=len(values))
-        areas.append(auroc(values[rows], labels[rows]))
-    low, high = np.quantile([area for area in areas if area is not None], [0.025, 0.975])
-    return auroc(values, labels) or 0.0, float(low), float(high)
-
-
-def _print_floors(tasks: Sequence[Task], traces: Sequence[Trace], fitted: Fitted) -> None:
-    """What each floor of a fitted file does to these rows."""
-    best = np.array([_best(trace) for trace in traces])
-    right = np.array([_first_is_right(*row) for row in zip(tasks, traces, strict=True)])
-    nothing = np.array([not task.gold for task in tasks])
-    floors = {"net-benefit": fitted.floor, "youden": fitted.youden_floor}
-    floors |= {f"at most {float(risk):.0%} wrong": floor or 2.0 for risk, floor in fitted.risk_floors.items()}
-    for name, floor in floors.items():
-        if floor > 1:
-            print(f"    {name:20} not attainable")
-            continue
-        picked = best >= floor
-        wrong = int((picked & ~right).sum())
-        print(
-            f"    {name:20} floor {floor:.3f}  answered {_share(int(picked.sum()), len(tasks))}  wrong among "
-            f"them {_share(wrong, int(picked.sum()))}  nothing fits, picked "
-            f"{_share(int((picked & nothing).sum()), int(nothing.sum()))}"
-        )
-
-
-def _print_picks(tasks: Sequence[Task], traces: Sequence[Trace]) -> None:
-    """What the flow itself picked: its first skill is what is right or wrong."""
-    picked = [row for row in zip(tasks, traces, strict=True) if row[1].pick.status == "ok"]
-    wrong = sum(trace.pick.skills[0] not in {*task.gold, *task.accept} for task, trace in picked)
-    bound = clopper_pearson_upper(wrong, len(picked), 0.95)
-    print(
-        f"    picked by the flow   {_share(len(picked), len(tasks))}, first pick wrong "
-        f"{_share(wrong, len(picked))}, Clopper-Pearson bound {bound:.3f}"
-    )
-
-
-def _share(count: int, n: int) -> str:
-    if not n:
-        return "0/0"
-    low, high = wilson_interval(count, n)
-    return f"{count}/{n} = {count / n:.1%} [{low:.1%}, {high:.1%}]"
-
-
-PARTS = {"suites": suites, "clinc150": clinc150, "skills": skills, "pairs": pairs}
+PARTS = {"suites": suites, "clinc150": clinc150, "skills": skills}
 
 if __name__ == "__main__":
     main()
