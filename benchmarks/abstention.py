@@ -1,12 +1,14 @@
 """Whether abstaining holds where the calibration has not been: other skills, other registries, outside data.
 
-    python benchmarks/abstention.py [suites] [clinc150] [skills] [--shared DIR] [--rows N]
+    python benchmarks/abstention.py [suites] [clinc150] [skills] [--run DIR] [--shared DIR] [--rows N]
 
-Every request goes through the request flow, on rows that no fit and no threshold has seen. A line is one
-floor on one data set: how much is answered, how much of that wrongly, and the one-sided 95 % Clopper-Pearson
-bound of the latter. "kept": the bound is under the promise; "broken": even the lower bound is over it; else
-the rows are too few to say. BM25 is rank-bm25 over lower-case words, its floor chosen by the same rule on the
-same calibration rows. Intervals of shares are Wilson's, those of an AUROC bootstrapped over requests.
+Every request goes through the request flow, on rows that no fit and no threshold has seen; `suites` reads the
+rows of a finished trifecta (--run), or makes one. A line is one floor on one data set: how much is answered,
+how much of that wrongly, and the one-sided 95 % Clopper-Pearson bound of the latter. "kept": the bound is
+under the promise; "broken": even the lower bound is over it; else the rows are too few to say. BM25 is
+rank-bm25 over lower-case words: its floors by the same rule from the same calibration rows, where it attains
+any, and with as many answers as ours. Intervals of shares are Wilson's, those of an AUROC are bootstrapped
+over requests.
 """
 
 from __future__ import annotations
@@ -15,72 +17,39 @@ import argparse
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from risk_table import RISKS, Scored, add, halvings, scored_rows, show, table_of
 
 from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted
-from pickysteve.calibration.measures import auroc, clopper_pearson_upper, wilson_interval
 from pickysteve.calibration.risk import risk_controlled_floor
-from pickysteve.flows.asking import read_request
 from pickysteve.flows.calibrate_own import calibrate_own
-from pickysteve.flows.dag import Engines, pick_context
+from pickysteve.flows.dag import Engines
 from pickysteve.flows.engines import ingest, open_engines
-from pickysteve.flows.evaluate import PlainBm25
+from pickysteve.flows.evaluate import PlainBm25, evaluate_suite
 from pickysteve.flows.gate_corpora import repository_root, shared_data
 from pickysteve.flows.ingest import index_own_data
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.suite import Task, read_suite
+from pickysteve.flows.suite_rows import read_rows
+from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
+from pickysteve.flows.trifecta_report import read_report, suite_folder
+from pickysteve.flows.trifecta_run import TrifectaPlan, run_trifecta
 from pickysteve.registry.index import IndexData
 from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.features import SCORING_VERSION
 from pickysteve.tasks.engines.index import SearchIndex
-from pickysteve.tasks.stage import Direct
 
 SEED = 20261130
-RISKS = ("0.05", "0.1", "0.2")
-COLUMNS = (
-    "data",
-    "n (no match)",
-    "AUROC",
-    "floor",
-    "answered",
-    "wrong among them",
-    "bound",
-    "promise",
-    "no match picked",
-)
 EXAMPLES = 10
 """Example requests of each intent, from the train rows; the measured rows are val, test and out-of-scope."""
 OUTSIDE = 0.2
 """Share of the rows that no intent answers; a promise holds for the mixture that it was calibrated on."""
 POSSIBLY_ANSWERED = {"H-203", "H-207", "H-211", "H-214", "H-220"}
 """Off-domain for our own skills, and possibly somebody's skill among the 475 real ones."""
-
-
-@dataclass(frozen=True)
-class Scored:
-    """Requests with a best score and whether the first ranked is right; ours and BM25's."""
-
-    nothing: np.ndarray
-    best: np.ndarray
-    first: np.ndarray
-    bm25_best: np.ndarray
-    bm25_first: np.ndarray
-
-    def __add__(self, other: Scored) -> Scored:
-        return Scored(*(np.concatenate([getattr(part, name) for part in (self, other)]) for name in _NAMES))
-
-    def part(self, rows: np.ndarray) -> Scored:
-        """The same for some of the rows."""
-        return Scored(*(getattr(self, name)[rows] for name in _NAMES))
-
-
-_NAMES = ("nothing", "best", "first", "bm25_best", "bm25_first")
 
 
 def main() -> None:
@@ -94,31 +63,25 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=(*PARTS, []))
     parser.add_argument("--shared", type=Path)
+    parser.add_argument("--run", type=Path, help="folder of a finished trifecta")
     parser.add_argument("--rows", type=int, default=1_000, help="rows of each half of clinc150")
     return parser.parse_args()
 
 
-def suites(scratch: Path, _: argparse.Namespace) -> None:
+def suites(scratch: Path, arguments: argparse.Namespace) -> None:
     """The floors that we ship, on skills that neither weights nor floors have seen."""
-    datasets = repository_root() / "datasets"
-    fitted, bm25 = _shipped(), _bm25_floors(datasets)
-    own = repository_root() / "registry" / "skills"
-    trap = datasets / "trap"
-    places = {
-        "accuracy": (own, datasets / "accuracy" / "suite.jsonl"),
-        "heldout": (datasets / "heldout" / "skills", datasets / "heldout" / "suite.jsonl"),
-        **{
-            f"trap-{name}": (trap / "skills", trap / f"{name}.jsonl") for name in ("base", "harder", "canary")
-        },
-    }
-    table, parts = _table("shipped floors on other skills"), []
-    for name, (registry, suite) in places.items():
-        settings = _settings(scratch, registry)
-        ingest(settings)
-        parts.append(_run(read_suite(suite), open_engines(settings), settings))
-        _add(table, name, parts[-1], _floors(fitted), bm25)
-    _add(table, "all five", sum(parts[1:], parts[0]), _floors(fitted), bm25)
-    _show(table)
+    bm25, out = _bm25_floors(repository_root() / "datasets"), arguments.run or scratch / "trifecta"
+    if not arguments.run:
+        entries = choose_suites(read_table(suite_table()), ())
+        run_trifecta(TrifectaPlan(entries, out), load_settings(index_dir=scratch / "index"))
+    names = [suite.name for suite in read_report(out).suites]
+    parts = {name: scored_rows(read_rows(suite_folder(out, 1, name))) for name in names}
+    every = sum(list(parts.values())[1:], parts[names[0]])
+    table = table_of("shipped floors on skills that they were not chosen on")
+    for name, part in {**parts, "all of these": every}.items():
+        add(table, name, part, _floors(_shipped()), bm25)
+    show(table)
+    show(halvings(every))
 
 
 def clinc150(scratch: Path, arguments: argparse.Namespace) -> None:
@@ -131,11 +94,11 @@ def clinc150(scratch: Path, arguments: argparse.Namespace) -> None:
     suite.write_text("".join(task.model_dump_json() + "\n" for task in halves[0]), encoding="utf-8")
     own = calibrate_own(index, suite, MiniLM(), _shipped())
     bm25 = _bm25_floors_of(halves[0], PlainBm25(SearchIndex(index)))
-    measured = _run(halves[1], open_engines(settings), settings)
-    table = _table(f"clinc150, 150 intents of {EXAMPLES} examples; one half calibrates, the other measures")
-    _add(table, "floors that we ship", measured, _floors(_shipped()), {})
-    _add(table, "floors of one's own", measured, _floors(own), bm25)
-    _show(table)
+    measured = _run(halves[1], open_engines(settings), settings, scratch / "out")
+    table = table_of(f"clinc150, 150 intents of {EXAMPLES} examples; one half calibrates, the other measures")
+    add(table, "floors that we ship", measured, _floors(_shipped()), {})
+    add(table, "floors of one's own", measured, _floors(own), bm25)
+    show(table)
 
 
 def skills(scratch: Path, arguments: argparse.Namespace) -> None:
@@ -150,14 +113,16 @@ def skills(scratch: Path, arguments: argparse.Namespace) -> None:
     unanswered += [
         task for task in read_suite(datasets / "accuracy" / "suite.jsonl") if task.category == "off-domain"
     ]
-    table = _table(f"{len(engines.index.skills)} real skills, floors that we ship")
+    table = table_of(f"{len(engines.index.skills)} real skills, floors that we ship")
     alone = [task for task in unanswered if task.id not in POSSIBLY_ANSWERED]
-    _add(table, "alone, off-domain", _run(alone, engines, settings), _floors(_shipped()), {})
+    add(
+        table, "alone, off-domain", _run(alone, engines, settings, scratch / "alone"), _floors(_shipped()), {}
+    )
     together = _merged(engines.index.data, index_own_data(datasets / "heldout" / "skills", engines.encoder))
     both = replace(engines, index=SearchIndex(together))
     asked = [task for task in heldout if task.id not in POSSIBLY_ANSWERED]
-    _add(table, "with heldout's 32", _run(asked, both, settings), _floors(_shipped()), {})
-    _show(table)
+    add(table, "with heldout's 32", _run(asked, both, settings, scratch / "both"), _floors(_shipped()), {})
+    show(table)
 
 
 def _shipped() -> Fitted:
@@ -187,100 +152,8 @@ def _bm25_scores(tasks: Sequence[Task], plain: PlainBm25) -> tuple[np.ndarray, n
     return np.array([score for _, score in ranked]), np.array(right)
 
 
-def _run(tasks: Sequence[Task], engines: Engines, settings: Settings) -> Scored:
-    """Answer every request by the flow; a request that the gate refuses scores 0, as it is not answered."""
-    best, first = [], []
-    for task in tasks:
-        request = read_request(task.request, (), settings.gate)
-        trace = pick_context(request, engines, settings, Direct())
-        ranked = sorted(trace.candidates, key=lambda candidate: -(candidate.score or 0.0))
-        best.append((ranked[0].score or 0.0) if ranked else 0.0)
-        first.append(bool(ranked) and ranked[0].skill_id in {*task.gold, *task.accept})
-    plain = _bm25_scores(tasks, PlainBm25(engines.index))
-    nothing = np.array([not task.gold for task in tasks])
-    return Scored(nothing, np.array(best), np.array(first), *plain)
-
-
-def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for name in (
-        "data",
-        "n (no match)",
-        "AUROC",
-        "floor",
-        "answered",
-        "wrong among them",
-        "bound",
-        "promise",
-    ):
-        table.add_column(name)
-    table.add_column("no match picked")
-    return table
-
-
-def _add(
-    table: Table,
-    name: str,
-    scored: Scored,
-    floors: dict[str, float | None],
-    bm25: dict[str, float | None],
-) -> None:
-    size = f"{len(scored.nothing)} ({int(scored.nothing.sum())})"
-    ours = (scored.best, scored.first, floors, _area(scored.best, ~scored.nothing))
-    plain = (scored.bm25_best, scored.bm25_first, bm25, _area(scored.bm25_best, ~scored.nothing))
-    for kind, (best, first, chosen, told) in {"ours": ours, "BM25": plain}.items():
-        label, shown = f"{name}, {kind}" if kind == "BM25" else name, told
-        for floor_name, floor in (chosen or {"none chosen": None}).items():
-            cells = _cells(best, first, scored.nothing, floor_name, floor)
-            table.add_row(label, size, shown, *cells)
-            label = size = shown = ""
-    table.add_section()
-
-
-def _cells(best: np.ndarray, first: np.ndarray, nothing: np.ndarray, name: str, floor: float | None) -> list:
-    promised = float(name) if name in RISKS else None
-    told = f"at most {promised:.0%} wrong" if promised else name
-    if floor is None:
-        return [told, "cannot be promised" if promised else "", "", "", "", ""]
-    picked = best >= floor
-    answered, wrong = int(picked.sum()), int((picked & ~first).sum())
-    upper = clopper_pearson_upper(wrong, answered, 0.95) if answered else 1.0
-    return [
-        f"{told} ({floor:.3g})",
-        _share(answered, len(best)),
-        _share(wrong, answered),
-        f"{upper:.1%}" if answered else "",
-        _kept(wrong, answered, upper, promised) if promised else "",
-        _share(int((picked & nothing).sum()), int(nothing.sum())),
-    ]
-
-
-def _kept(wrong: int, answered: int, upper: float, promised: float) -> str:
-    if not answered:
-        return "nothing answered"
-    lower = 1 - clopper_pearson_upper(answered - wrong, answered, 0.95)
-    return "kept" if upper <= promised else "broken" if lower > promised else "too few rows to say"
-
-
-def _area(values: np.ndarray, labels: np.ndarray) -> str:
-    if labels.all() or not labels.any():
-        return ""
-    draw = np.random.default_rng(SEED)
-    rows = (draw.integers(len(values), size=len(values)) for _ in range(1_000))
-    areas = [found for drawn in rows if (found := auroc(values[drawn], labels[drawn])) is not None]
-    low, high = np.quantile(areas, [0.025, 0.975])
-    return f"{auroc(values, labels):.3f} [{low:.3f}, {high:.3f}]"
-
-
-def _share(count: int, n: int) -> str:
-    if not n:
-        return "0/0"
-    low, high = wilson_interval(count, n)
-    return f"{count}/{n} = {count / n:.0%} [{low:.0%}, {high:.0%}]"
-
-
-def _show(table: Table) -> None:
-    Console(highlight=False, width=190).print(table)
+def _run(tasks: Sequence[Task], engines: Engines, settings: Settings, out: Path) -> Scored:
+    return scored_rows(evaluate_suite(tasks, engines, settings, out).rows)
 
 
 def _merged(one: IndexData, other: IndexData) -> IndexData:
