@@ -4,11 +4,11 @@
 
 Every request goes through the request flow, on rows that no fit and no threshold has seen; `suites` reads the
 rows of a finished trifecta (--run), or makes one. A line is one floor on one data set: how much is answered,
-how much of that wrongly, and the one-sided 95 % Clopper-Pearson bound of the latter. "kept": the bound is
-under the promise; "broken": even the lower bound is over it; else the rows are too few to say. BM25 is
-rank-bm25 over lower-case words: its floors by the same rule from the same calibration rows, where it attains
-any, and with as many answers as ours. Intervals of shares are Wilson's, those of an AUROC are bootstrapped
-over requests.
+how much of that wrongly, and the one-sided 95 % Clopper-Pearson bound of the latter. A promise is "proven"
+where this bound is under it, "kept" where the rate is, "missed within chance" where the rate is over it and
+the lower bound is not, and else "broken". BM25 is rank-bm25 over lower-case words: its floors by the same
+rule from the same calibration rows, where it attains any, and with as many answers as ours. Intervals of
+shares are Wilson's, those of an AUROC are bootstrapped over requests.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", choices=(*PARTS, []))
     parser.add_argument("--shared", type=Path)
     parser.add_argument("--run", type=Path, help="folder of a finished trifecta")
-    parser.add_argument("--rows", type=int, default=1_000, help="rows of each half of clinc150")
+    parser.add_argument(
+        "--rows", type=int, default=1_000, help="rows of clinc150 to calibrate on; twice as many measure"
+    )
     return parser.parse_args()
 
 
@@ -85,17 +87,19 @@ def suites(scratch: Path, arguments: argparse.Namespace) -> None:
 
 
 def clinc150(scratch: Path, arguments: argparse.Namespace) -> None:
-    """Out-of-scope requests of another field: what we ship, and a calibration of one's own on one half."""
+    """Out-of-scope requests of another field: what we ship, and a calibration of one's own."""
     rows = [json.loads(line) for line in _lines(arguments, "clinc150")]
-    registry, halves = _intents(rows, scratch / "clinc150", arguments.rows)
+    registry, parts = _intents(rows, scratch / "clinc150", arguments.rows)
     settings = _settings(scratch, registry)
     index = ingest(settings).data
     suite = scratch / "calibrate.jsonl"
-    suite.write_text("".join(task.model_dump_json() + "\n" for task in halves[0]), encoding="utf-8")
+    suite.write_text("".join(task.model_dump_json() + "\n" for task in parts[0]), encoding="utf-8")
     own = calibrate_own(index, suite, MiniLM(), _shipped())
-    bm25 = _bm25_floors_of(halves[0], PlainBm25(SearchIndex(index)))
-    measured = _run(halves[1], open_engines(settings), settings, scratch / "out")
-    table = table_of(f"clinc150, 150 intents of {EXAMPLES} examples; one half calibrates, the other measures")
+    bm25 = _bm25_floors_of(parts[0], PlainBm25(SearchIndex(index)))
+    measured = _run(parts[1], open_engines(settings), settings, scratch / "out")
+    table = table_of(
+        f"clinc150, 150 intents of {EXAMPLES} examples; {len(parts[0])} rows calibrate, others measure"
+    )
     add(table, "floors that we ship", measured, _floors(_shipped()), {})
     add(table, "floors of one's own", measured, _floors(own), bm25)
     show(table)
@@ -172,7 +176,7 @@ def _merged(one: IndexData, other: IndexData) -> IndexData:
 def _intents(
     rows: Sequence[dict[str, object]], folder: Path, size: int
 ) -> tuple[Path, tuple[list[Task], list[Task]]]:
-    """A registry whose skills are the intents, and two halves of rows, none of them an example of it."""
+    """A registry whose skills are the intents; rows to calibrate and to measure, none an example of it."""
     draw = random.Random(SEED)
     train: dict[str, list[str]] = {}
     scoped, outside = [], []
@@ -187,12 +191,13 @@ def _intents(
         _write_intent(folder / intent, intent, draw.sample(sorted(requests), EXAMPLES))
     draw.shuffle(scoped)
     draw.shuffle(outside)
-    share = round(size * OUTSIDE)
-    halves = tuple(
-        scoped[at * (size - share) : (at + 1) * (size - share)] + outside[at * share : (at + 1) * share]
-        for at in (0, 1)
-    )
-    return folder, (halves[0], halves[1])
+    parts, used = [], (0, 0)
+    for rows_of_part in (size, 2 * size):
+        none = round(rows_of_part * OUTSIDE)
+        ends = (used[0] + rows_of_part - none, used[1] + none)
+        parts.append(scoped[used[0] : ends[0]] + outside[used[1] : ends[1]])
+        used = ends
+    return folder, (parts[0], parts[1])
 
 
 def _write_intent(folder: Path, intent: str, examples: Sequence[str]) -> None:

@@ -152,7 +152,11 @@ def _kept(wrong: int, answered: int, upper: float, promised: float) -> str:
     if not answered:
         return "nothing answered"
     lower = 1 - clopper_pearson_upper(answered - wrong, answered, 0.95)
-    return "kept" if upper <= promised else "broken" if lower > promised else "too few rows to say"
+    if upper <= promised:
+        return "proven"
+    if wrong / answered <= promised:
+        return "kept"
+    return "broken" if lower > promised else "missed within chance"
 
 
 def _area(values: np.ndarray, labels: np.ndarray) -> str:
