@@ -55,7 +55,8 @@ def threshold(
     scenes = [scene for state in states for scene in read_scenes(held.tasks, state, encoder)]
     progress("choosing thresholds")
     scored = score_scenes(scenes, draft)
-    fitted, pair_report = with_thresholds(draft, scored), {}
+    fitted = with_thresholds(draft, scored)
+    pair_report: Figures = {}
     if pairs:
         progress("scoring the labelled pairs")
         fitted, pair_report = with_pair_floor(fitted, pairs, pair_scores(pairs, fitted, encoder))

@@ -45,13 +45,17 @@ def threshold_figures(scored: Scored, youden: float | None = None) -> Figures:
     }
     figures |= _intervals(scored, best)
     figures |= _floor_figures(scored, "net_benefit", net_benefit_floor)
-    figures |= _floor_figures(scored, "youden", youden_floor if youden is None else lambda *_: youden)
+    figures |= _floor_figures(scored, "youden", youden_floor if youden is None else _fixed(youden))
     for risk, found in risk_floors(scored).items():
         attained = f"{found.answered}/{found.n} answered, {found.wrong} wrong" if found else "not attainable"
         figures[f"at_most_{float(risk):.0%}_wrong".replace("%", "_percent")] = attained
     figures |= _set_figures(scored)
     figures |= _reliability_figures(scored)
     return {name: round(f, 4) if isinstance(f, float) else f for name, f in figures.items()}
+
+
+def _fixed(floor: float) -> Callable[[Floats, Any], float]:
+    return lambda scores, right: floor
 
 
 def _intervals(scored: Scored, best: Floats) -> Figures:
