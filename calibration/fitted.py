@@ -37,6 +37,8 @@ class Fitted(BaseModel):
     fit_sha256: str
     """Of the fit split: its suite, skills and examples."""
     calibrate_sha256: str
+    pairs_sha256: str = ""
+    """Of the labelled pairs; empty where there were none."""
     with_examples: Weights
     without_examples: Weights
     request: Weights
@@ -44,7 +46,11 @@ class Fitted(BaseModel):
     second: Weights
     """Utility of reading a request as two jobs, over none: above 0 the pair is picked."""
     floor: float = Field(ge=0, le=1, description="best score under which nothing is picked: net benefit")
-    youden_floor: float = Field(ge=0, le=1, description="the same by Youden's J")
+    youden_floor: float = Field(
+        ge=0,
+        le=1,
+        description="the same by Youden's J: of labelled pairs, or of requests where there are none",
+    )
     risk_floors: dict[str, float | None]
     """The same by the promised share of wrong picks; null where the rows cannot attain the promise."""
     set_share: float = Field(ge=0, le=1, description="share from which a skill joins the prediction set")

@@ -45,7 +45,14 @@ class RiskFloor:
 
 
 def least_answered(risk: float, confidence: float) -> int:
-    """Answered requests, all of them right, without which no floor can keep the promise."""
+    """Answered requests, all of them right, without which no floor can keep the promise.
+
+    Raises ValueError for a risk or a confidence that is no share between 0 and 1: nothing can promise that.
+    """
+    if not (0 < risk < 1 and 0 < confidence < 1):
+        raise ValueError(
+            f"A risk of {risk} with confidence {confidence} cannot be promised: give 0 < share < 1."
+        )
     return math.ceil(math.log(1 - confidence) / math.log(1 - risk))
 
 
@@ -56,7 +63,10 @@ def risk_controlled_floor(
 
     `scores` holds the best score of each request, (n,), `right` whether its pick would be right; one row a
     request, as rows of one request are not independent. The floor lies half-way to the next lower score.
+    Raises ValueError for a promise that is no share between 0 and 1, and for scores that are no numbers.
     """
+    if len(scores) != len(right) or not np.isfinite(scores).all():
+        raise ValueError("A floor needs one finite score and one outcome for each request.")
     order = np.argsort(-scores, kind="stable")
     ranked, wrong = scores[order], np.cumsum(~right[order])
     n, found = len(ranked), None

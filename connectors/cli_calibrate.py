@@ -47,22 +47,24 @@ def calibrate(
     rows = [(name.replace("_", " "), str(value)) for name, value in fitted.report.items()]
     Console(highlight=False).print(rows_table("calibration", ("figure", "value"), rows))
     typer.echo(f"floor {fitted.floor}; written: {target}")
-    if registry is not None:
+    if not _is_in_use(target):
         typer.echo(f'in use with the setting calibration = "{target}" or PS_CALIBRATION={target}')
 
 
 def _embedded(datasets: Path, out: Path | None) -> tuple[Fitted, Path]:
     from pickysteve.calibration.fitted import EMBEDDED, write_fitted
+    from pickysteve.flows.accepted import new_accepted_file
     from pickysteve.flows.calibrate import calibrate as fit_and_calibrate
+    from pickysteve.flows.pairs import load_pairs
     from pickysteve.flows.scenes import load_splits
     from pickysteve.tasks.engines.embedder import MiniLM
-    from pickysteve.tasks.engines.guard import Guard
 
     encoder = MiniLM()
-    splits = load_splits(datasets, encoder, Guard())
-    fitted = fit_and_calibrate(*splits, encoder, error_console().print)
-    write_fitted(fitted, out or EMBEDDED)
-    return fitted, out or EMBEDDED
+    splits, pairs = load_splits(datasets, encoder), load_pairs(datasets, encoder)
+    fitted = fit_and_calibrate(*splits, encoder, error_console().print, pairs)
+    target = out or new_accepted_file(EMBEDDED.name)
+    write_fitted(fitted, target)
+    return fitted, target
 
 
 def _own(registry: Path, suite: Path, out: Path | None, *, weights: bool) -> tuple[Fitted, Path]:
@@ -82,3 +84,10 @@ def _own(registry: Path, suite: Path, out: Path | None, *, weights: bool) -> tup
     target = (out or own_calibration_file(registry)).resolve()
     write_fitted(fitted, target)
     return fitted, target
+
+
+def _is_in_use(target: Path) -> bool:
+    """Whether a pick reads this file without being told to: the one beside the code, if it is this one."""
+    from pickysteve.calibration.fitted import EMBEDDED
+
+    return target.resolve() == EMBEDDED.resolve()

@@ -55,25 +55,23 @@ def trifecta(
     from pickysteve.flows.report.page import write_page
     from pickysteve.flows.settings import load_settings
     from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
-    from pickysteve.flows.trifecta_baseline import BASELINE, read_baseline, write_baseline
+    from pickysteve.flows.trifecta_baseline import read_baseline, write_baseline
     from pickysteve.flows.trifecta_run import TrifectaPlan, accepted, new_run_folder
 
-    place = baseline or BASELINE
     entries = choose_suites(read_table(table or suite_table()), suite or [])
     plan = TrifectaPlan(
-        entries, out or new_run_folder(), runs=runs, workers=workers, baseline=read_baseline(place)
+        entries, out or new_run_folder(), runs=runs, workers=workers, baseline=read_baseline(baseline)
     )
     settings = load_settings(allow_uncalibrated=allow_uncalibrated or None)
     found = _run(plan, settings, orchestrated=orchestrated)
     page = write_page(plan.out)
-    if accept:
-        write_baseline(accepted(found, plan.out, plan.baseline), place)
+    place = write_baseline(accepted(found, plan.out, plan.baseline), baseline) if accept else None
     if as_json:
         typer.echo(found.model_dump_json(indent=1))
     else:
         _show(found, page, Console(highlight=False))
-        if accept:
-            typer.echo(f"accepted: {place}")
+    if place:
+        typer.echo(f"accepted: {place}", err=as_json)
     raise typer.Exit(_exit_code(found, accept=accept))
 
 

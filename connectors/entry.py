@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pickysteve.connectors.terminal import visible
@@ -12,6 +13,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run a command; a PickyError becomes one sentence and its exit code."""
+    # a request's products are small: threads of OpenBLAS took thirty times their CPU time, spinning
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         if sys.argv[1:2] == ["mcp"]:
             from pickysteve.connectors.mcp_main import main as serve_mcp

@@ -126,7 +126,7 @@ def redteam(
                 f"newly wrong: {', '.join(compared.newly_wrong) or 'none'} (p = {compared.p_value:.3f})"
             )
     if accept:
-        write_baseline(report)
+        typer.echo(f"accepted: {write_baseline(report)}", err=as_json)
     elif compared is not None and compared.regressed:
         raise typer.Exit(1)
 

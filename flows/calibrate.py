@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
+from pickysteve.calibration.figures import area, share
 from pickysteve.calibration.fitted import Fitted
+from pickysteve.calibration.measures import top1
+from pickysteve.flows.evaluate import PlainBm25
 from pickysteve.flows.fitting import EXAMPLE_SHARES, fit_reranker, offered_pairs
+from pickysteve.flows.pairs import Pairs, pair_scores, with_pair_floor
 from pickysteve.flows.scenes import MemoEmbedder, Scene, Split, read_scenes, registry_states
-from pickysteve.flows.threshold_report import pair_figures, threshold_figures
+from pickysteve.flows.threshold_report import Figures, threshold_figures, two_job_figures
 from pickysteve.flows.thresholds import score_scenes, with_thresholds
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.index import SearchIndex
@@ -17,13 +22,21 @@ __all__ = ["calibrate", "threshold"]
 Progress = Callable[[str], None]
 
 
-def calibrate(fit: Split, held: Split, encoder: Embedder, progress: Progress = lambda phase: None) -> Fitted:
-    """Weights from `fit`, thresholds from `held`; the two must not share a skill."""
-    if common := fit.index.skills.keys() & held.index.skills.keys():
+def calibrate(
+    fit: Split,
+    held: Split,
+    encoder: Embedder,
+    progress: Progress = lambda phase: None,
+    pairs: Pairs | None = None,
+) -> Fitted:
+    """Weights from `fit`, thresholds from `held`, Youden's floor from `pairs`; no two may share a skill."""
+    seen = [part.index.skills.keys() for part in (fit, held, pairs) if part]
+    if common := {skill for one, other in combinations(seen, 2) for skill in one & other}:
         raise ValueError(f"The splits share skills: {', '.join(sorted(common))}.")
     memo = MemoEmbedder(encoder)
     draft = fit_reranker(fit, memo, progress)
-    return threshold(draft, held, registry_states(held.index, EXAMPLE_SHARES), memo, progress)
+    states = registry_states(held.index, EXAMPLE_SHARES)
+    return threshold(draft, held, states, memo, progress, pairs)
 
 
 def threshold(
@@ -32,6 +45,7 @@ def threshold(
     states: Sequence[SearchIndex],
     encoder: Embedder,
     progress: Progress = lambda phase: None,
+    pairs: Pairs | None = None,
 ) -> Fitted:
     """The thresholds of a fitted reranker, from requests of `held` on these states of its registry.
 
@@ -42,11 +56,33 @@ def threshold(
     progress("choosing thresholds")
     scored = score_scenes(scenes, draft)
     fitted = with_thresholds(draft, scored)
-    report = {**threshold_figures(scored), **_pair_figures(scenes, fitted, encoder)}
+    pair_report: Figures = {}
+    if pairs:
+        progress("scoring the labelled pairs")
+        fitted, pair_report = with_pair_floor(fitted, pairs, pair_scores(pairs, fitted, encoder))
+    report = {
+        **threshold_figures(scored, fitted.youden_floor if pairs else None),
+        **_bm25_figures(held),
+        **_two_job_figures(scenes, fitted, encoder),
+        **pair_report,
+    }
     return fitted.model_copy(update={"calibrate_sha256": held.sha256, "report": report})
 
 
-def _pair_figures(scenes: Sequence[Scene], fitted: Fitted, encoder: Embedder) -> dict[str, float | int | str]:
+def _bm25_figures(held: Split) -> Figures:
+    """Plain BM25 on the same requests: whether its first is right, and what its score tells."""
+    plain = PlainBm25(SearchIndex(held.index))
+    ranked = [plain.rank(task.request) for task in held.tasks]
+    pairs = list(zip(held.tasks, ranked, strict=True))
+    first = share(top1(names, task.gold, task.accept) for task, (names, _) in pairs if task.gold)
+    told = area([score for _, score in ranked], [bool(task.gold) for task in held.tasks])
+    return {
+        "bm25_top1": f"{first.value:.4f} [{first.low:.3f}, {first.high:.3f}], n {first.n}" if first else "",
+        "bm25_no_match_auroc": f"{told.value:.4f} [{told.low:.3f}, {told.high:.3f}]" if told else "",
+    }
+
+
+def _two_job_figures(scenes: Sequence[Scene], fitted: Fitted, encoder: Embedder) -> Figures:
     best: dict[int, tuple[float, bool]] = {}
     names = {id(scene): at for at, scene in enumerate(scenes)}
     for scene, pair in offered_pairs(scenes, fitted, encoder):
@@ -54,4 +90,4 @@ def _pair_figures(scenes: Sequence[Scene], fitted: Fitted, encoder: Embedder) ->
         if utility > max(0.0, best.get(at, (0.0, False))[0]):
             best[at] = (utility, set(pair.skills) == set(scene.task.gold))
     read = {str(at): right for at, (_, right) in best.items()}
-    return pair_figures(read, {str(at): len(s.task.gold) > 1 for at, s in enumerate(scenes)})
+    return two_job_figures(read, {str(at): len(s.task.gold) > 1 for at, s in enumerate(scenes)})

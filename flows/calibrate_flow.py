@@ -11,11 +11,12 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from pickysteve.calibration.fitted import EMBEDDED, Fitted, write_fitted
+from pickysteve.flows.accepted import new_accepted_file
 from pickysteve.flows.calibrate import calibrate
 from pickysteve.flows.gate_corpora import repository_root
+from pickysteve.flows.pairs import load_pairs
 from pickysteve.flows.scenes import load_splits
 from pickysteve.tasks.engines.embedder import MiniLM
-from pickysteve.tasks.engines.guard import Guard
 
 __all__ = ["calibrate_flow"]
 
@@ -25,8 +26,8 @@ def calibrate_flow(datasets: str | None = None, out: str | None = None) -> State
     """Fit on the fit split, choose thresholds on the calibrate split, and write the fitted file."""
     encoder = MiniLM()
     folder = Path(datasets) if datasets else repository_root() / "datasets"
-    target = Path(out) if out else EMBEDDED
-    fitted = calibrate(*load_splits(folder, encoder, Guard()), encoder)
+    target = Path(out) if out else new_accepted_file(EMBEDDED.name)
+    fitted = calibrate(*load_splits(folder, encoder), encoder, pairs=load_pairs(folder, encoder))
     write_fitted(fitted, target)
     _publish(fitted)
     return Completed(message=f"floor {fitted.floor}, written to {target}", data=str(target))

@@ -24,7 +24,7 @@ from pickysteve.tasks.engines.index import text_digest
 from pickysteve.tasks.gate import GateConfig
 from pickysteve.tasks.roles import OFF, Role
 
-__all__ = ["Ingested", "ingest_registry"]
+__all__ = ["Ingested", "index_own_data", "ingest_registry"]
 
 ENCODE_AT_ONCE = 64
 
@@ -91,6 +91,27 @@ def ingest_registry(
     data.postings = _postings(data)
     write_index(folder, data)
     return Ingested(data, scanner.scanned, encoded)
+
+
+def index_own_data(root: Path, encoder: Embedder) -> IndexData:
+    """The index of a folder of the project's own data, in memory, with no text refused.
+
+    A fit must follow from its data, its models and its scoring alone, and not from what the gate of the day
+    thinks of a file. Never deliver from such an index: nothing in it was judged.
+    """
+    from pickysteve.registry.sources.reading import read_registry
+
+    catalogue = build_catalogue(read_registry(root))
+    data = IndexData(root=str(root.resolve()), encoder=encoder.fingerprint, gate="unjudged", built_at="")
+    for text, _ in surfaces(catalogue.units.values(), catalogue.skills.values()):
+        digest = text_digest(text)
+        data.verdicts[digest] = Verdict(
+            allowed=True, score=0.0, risk="low", sha256=digest, fingerprint=data.gate
+        )
+    _fill(catalogue, data, None)
+    _encode(data, None, encoder, quiet)
+    data.postings = _postings(data)
+    return data
 
 
 def _previous(folder: Path, problems: list[Problem]) -> IndexData | None:

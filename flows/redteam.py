@@ -12,7 +12,6 @@ from prefect.states import Failed
 from pickysteve.flows.gate_corpora import repository_root
 from pickysteve.flows.judging import gate_judge
 from pickysteve.flows.redteam_report import (
-    BASELINE,
     Comparison,
     RedteamReport,
     compare_with_baseline,
@@ -38,7 +37,7 @@ def redteam(cases: str | None = None, baseline: str | None = None) -> RedteamRep
     SuiteInvalid for cases or a baseline that cannot be read.
     """
     folder = Path(cases) if cases else repository_root() / "datasets" / "redteam"
-    accepted = read_baseline(Path(baseline) if baseline else BASELINE)
+    accepted = read_baseline(Path(baseline) if baseline else None)
     settings = load_settings()
     judging = gate_judge(settings.gate, settings.llm)
     report = redteam_report(read_cases(folder), judging.judge, judging.fingerprint)

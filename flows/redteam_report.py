@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pickysteve.calibration.measures import mcnemar_exact, wilson_interval
 from pickysteve.errors import SuiteInvalid
+from pickysteve.flows.accepted import accepted_file, new_accepted_file
 from pickysteve.registry.models import Verdict
 
 __all__ = [
-    "BASELINE",
+    "BASELINE_FILE",
     "Comparison",
     "FamilyFigure",
     "RedteamCase",
@@ -29,7 +30,7 @@ __all__ = [
 
 Judge = Callable[[str, str], Verdict]
 """Takes a text and its surface."""
-BASELINE = Path(__file__).resolve().parents[1] / "calibration" / "baselines" / "redteam.json"
+BASELINE_FILE = "baselines/redteam.json"
 SIGNIFICANT = 0.05
 
 
@@ -158,8 +159,9 @@ def _digest(cases: Iterable[RedteamCase]) -> str:
     return sha256("\n".join(case.model_dump_json() for case in cases).encode()).hexdigest()
 
 
-def read_baseline(path: Path = BASELINE) -> RedteamReport | None:
+def read_baseline(path: Path | None = None) -> RedteamReport | None:
     """The accepted report, or None when there is none yet; raises SuiteInvalid when it is damaged."""
+    path = path or accepted_file(BASELINE_FILE)
     if not path.is_file():
         return None
     try:
@@ -168,12 +170,14 @@ def read_baseline(path: Path = BASELINE) -> RedteamReport | None:
         raise SuiteInvalid(f'"{path}" is damaged: run "pickysteve redteam --accept".') from error
 
 
-def write_baseline(report: RedteamReport, path: Path = BASELINE) -> None:
-    """Accept a report as the one that later runs are compared with."""
+def write_baseline(report: RedteamReport, path: Path | None = None) -> Path:
+    """Accept a report as the one that later runs are compared with; returns where it was written."""
+    path = path or new_accepted_file(BASELINE_FILE)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(report.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
     draft.replace(path)
+    return path
 
 
 def compare_with_baseline(report: RedteamReport, baseline: RedteamReport) -> Comparison:

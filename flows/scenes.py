@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,13 @@ from numpy.typing import NDArray
 
 from pickysteve.calibration.logit import Choice
 from pickysteve.errors import RegistryMissing
-from pickysteve.flows.ingest import ingest_registry
+from pickysteve.flows.ingest import index_own_data
 from pickysteve.flows.suite import Task, read_suite
 from pickysteve.registry.index import IndexData
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import pair_features, request_features
-from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import class_columns
-from pickysteve.tasks.gate import GateConfig
 from pickysteve.tasks.route import RouteConfig, parse_request
 from pickysteve.tasks.values import Request, Route
 
@@ -95,25 +92,20 @@ class Scene:
         return np.array([skill in right for skill in self.index.skill_rows])
 
 
-def load_split(folder: Path, encoder: Embedder, defender: Guard) -> Split:
-    """Ingest `folder`/skills into a temporary index and read `folder`/suite.jsonl."""
-    with TemporaryDirectory() as scratch:
-        done = ingest_registry(
-            folder / "skills", Path(scratch), encoder=encoder, defender=defender, config=GateConfig()
-        )
-    return Split(done.data, read_suite(folder / "suite.jsonl"), split_digest(folder))
+def load_split(folder: Path, encoder: Embedder) -> Split:
+    """Index `folder`/skills in memory and read `folder`/suite.jsonl."""
+    index = index_own_data(folder / "skills", encoder)
+    return Split(index, read_suite(folder / "suite.jsonl"), split_digest(folder))
 
 
-def load_splits(datasets: Path, encoder: Embedder, defender: Guard) -> tuple[Split, Split]:
+def load_splits(datasets: Path, encoder: Embedder) -> tuple[Split, Split]:
     """The fit and the calibrate split; raises RegistryMissing where a folder is no place for them."""
     for name in ("fit", "calibrate"):
         if not (datasets / name / "suite.jsonl").is_file():
             raise RegistryMissing(
                 f'There is no "{datasets / name}": run this in a checkout, or pass --datasets.'
             )
-    return load_split(datasets / "fit", encoder, defender), load_split(
-        datasets / "calibrate", encoder, defender
-    )
+    return load_split(datasets / "fit", encoder), load_split(datasets / "calibrate", encoder)
 
 
 def split_digest(folder: Path) -> str:

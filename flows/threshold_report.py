@@ -18,9 +18,10 @@ from pickysteve.flows.scenes import SEED
 from pickysteve.flows.thresholds import COVERAGE, Scored, right_shares, risk_floors
 from pickysteve.tasks.floor import FloorConfig
 
-__all__ = ["pair_figures", "threshold_figures"]
+__all__ = ["Figures", "threshold_figures", "two_job_figures"]
 
 FOLDS = 5
+RESAMPLES = 1_000
 BINS = 10
 """Of equal size, for the expected calibration error (Naeini et al. 2015) beside the Brier score (1950)."""
 
@@ -28,8 +29,12 @@ Floats = NDArray[Any]
 Figures = dict[str, float | int | str]
 
 
-def threshold_figures(scored: Scored) -> Figures:
-    """Figures of the calibrate split; floors, sets and curves are those of other skills' folds."""
+def threshold_figures(scored: Scored, youden: float | None = None) -> Figures:
+    """Figures of the calibrate split; floors, sets and curves are those of other skills' folds.
+
+    `youden` is a floor that other data than these gave; without it, each fold takes that of the others.
+    Intervals are bootstrapped over requests, as the scenes of one request are not independent.
+    """
     matching = ~scored.nothing
     best = sigmoid(scored.best)
     figures: Figures = {
@@ -38,14 +43,37 @@ def threshold_figures(scored: Scored) -> Figures:
         "top1": float(scored.first[matching].mean()),
         "no_match_auroc": auroc(best, matching) or 0.0,
     }
+    figures |= _intervals(scored, best)
     figures |= _floor_figures(scored, "net_benefit", net_benefit_floor)
-    figures |= _floor_figures(scored, "youden", youden_floor)
+    figures |= _floor_figures(scored, "youden", youden_floor if youden is None else _fixed(youden))
     for risk, found in risk_floors(scored).items():
         attained = f"{found.answered}/{found.n} answered, {found.wrong} wrong" if found else "not attainable"
         figures[f"at_most_{float(risk):.0%}_wrong".replace("%", "_percent")] = attained
     figures |= _set_figures(scored)
     figures |= _reliability_figures(scored)
     return {name: round(f, 4) if isinstance(f, float) else f for name, f in figures.items()}
+
+
+def _fixed(floor: float) -> Callable[[Floats, Any], float]:
+    return lambda scores, right: floor
+
+
+def _intervals(scored: Scored, best: Floats) -> Figures:
+    matching = ~scored.nothing
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(scored.ids):
+        rows.setdefault(name, []).append(row)
+    groups = [np.array(own) for own in rows.values()]
+    draw = np.random.default_rng(SEED)
+    found: dict[str, list[float]] = {"top1": [], "no_match_auroc": []}
+    for _ in range(RESAMPLES):
+        drawn = np.concatenate([groups[at] for at in draw.integers(len(groups), size=len(groups))])
+        asked = drawn[matching[drawn]]
+        if 0 < len(asked) < len(drawn):
+            found["top1"].append(float(scored.first[asked].mean()))
+            found["no_match_auroc"].append(auroc(best[drawn], matching[drawn]) or 0.0)
+    ends = {name: np.quantile(values, [0.025, 0.975]) for name, values in found.items() if values}
+    return {f"{name}_interval": f"[{low:.3f}, {high:.3f}]" for name, (low, high) in ends.items()}
 
 
 def _folds(scored: Scored) -> Iterator[tuple[Scored, Scored]]:
@@ -117,7 +145,7 @@ def _reliability_figures(scored: Scored) -> Figures:
     return figures
 
 
-def pair_figures(read_as_two: dict[str, bool], compound: dict[str, bool]) -> Figures:
+def two_job_figures(read_as_two: dict[str, bool], compound: dict[str, bool]) -> Figures:
     """Precision and recall of reading a request as two jobs: by scene, whether it was, rightly, and is one.
 
     `read_as_two` holds the scenes that were read as two jobs and whether with the right skills; `compound`

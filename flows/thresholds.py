@@ -118,6 +118,7 @@ def with_thresholds(draft: Fitted, scored: Scored) -> Fitted:
         update={
             "floor": round(net_benefit_floor(best, scored.first), 4),
             "youden_floor": round(youden_floor(best, scored.first), 4),
+            "pairs_sha256": "",
             # rounded upwards: a promise is not given away with the last digit
             "risk_floors": {
                 risk: _rounded_up(found.floor) if found else None for risk, found in kept.items()

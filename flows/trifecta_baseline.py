@@ -12,12 +12,13 @@ from pydantic import Field, ValidationError
 from pickysteve.calibration.metrics import Summary
 from pickysteve.calibration.paired import Paired, compare_paired, holm
 from pickysteve.errors import SuiteInvalid
+from pickysteve.flows.accepted import accepted_file, new_accepted_file
 from pickysteve.flows.suite_rows import SuiteRow
 from pickysteve.flows.suite_table import SuiteEntry
 from pickysteve.registry.models import Value
 
 __all__ = [
-    "BASELINE",
+    "BASELINE_FILE",
     "SIGNIFICANT",
     "AcceptedSuite",
     "Baseline",
@@ -32,7 +33,7 @@ __all__ = [
     "write_baseline",
 ]
 
-BASELINE = Path(__file__).resolve().parents[1] / "calibration" / "baselines" / "trifecta.json"
+BASELINE_FILE = "baselines/trifecta.json"
 SIGNIFICANT = 0.05
 
 
@@ -140,8 +141,9 @@ def figure_value(summary: Summary, name: str) -> float | None:
     return float(getattr(figure, "value", figure)) if figure is not None else None
 
 
-def read_baseline(path: Path = BASELINE) -> Baseline:
-    """The accepted suites, none where nothing was accepted yet; raises SuiteInvalid when damaged."""
+def read_baseline(path: Path | None = None) -> Baseline:
+    """The suites accepted there or here, if any; raises SuiteInvalid for a damaged file."""
+    path = path or accepted_file(BASELINE_FILE)
     if not path.is_file():
         return Baseline()
     try:
@@ -152,9 +154,14 @@ def read_baseline(path: Path = BASELINE) -> Baseline:
         ) from error
 
 
-def write_baseline(baseline: Baseline, path: Path = BASELINE) -> None:
-    """Accept the suites as what later runs are compared with: one line a row, so that a diff reads well."""
+def write_baseline(baseline: Baseline, path: Path | None = None) -> Path:
+    """Accept the suites as what later runs are compared with; returns where they were written.
+
+    One line a row, so that a diff reads well.
+    """
+    path = path or new_accepted_file(BASELINE_FILE)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(baseline.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
     draft.replace(path)
+    return path

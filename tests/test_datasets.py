@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pickysteve.flows.leakage import find_leaks, normalised_words
+from pickysteve.flows.pairs import LabelledPair, read_pairs
 from pickysteve.flows.suite import Task, read_suite
 from pickysteve.registry.catalogue import Catalogue, build_catalogue
 from pickysteve.registry.discover import discover
@@ -16,23 +18,51 @@ from pickysteve.registry.discover import discover
 ROOT = Path(__file__).resolve().parent.parent
 DATASETS = ROOT / "datasets"
 OWN_SKILLS = ROOT / "registry" / "skills"
-SUITES = sorted(path.parent.name for path in DATASETS.glob("*/suite.jsonl"))
-SPLITS = ("accuracy", "calibrate", "fit", "heldout")
+TRAP = ("trap-base", "trap-canary", "trap-harder")
+SUITES = sorted([path.parent.name for path in DATASETS.glob("*/suite.jsonl")] + list(TRAP))
+SPLITS = ("accuracy", "calibrate", "fit", "heldout", "trap")
+FITTED = ("calibrate", "fit")
+"""What weights and thresholds are chosen on; everything else measures."""
+LEAST_ROWS = {"trap-base": 26, "trap-harder": 42, "trap-canary": 30, "heldout": 60, "accuracy": 80}
 CATEGORIES = {"direct", "oblique", "mirror", "terse", "compound", "single-and", "near-miss", "off-domain"}
 FIELDS = {"id", "request", "gold", "accept", "traps", "category"}
 GOLD_COUNT = {"compound": 2, "near-miss": 0, "off-domain": 0}
-RUN = 5
+
+
+def suite_file(name: str) -> Path:
+    folder, _, part = name.partition("-")
+    return DATASETS / folder / f"{part or 'suite'}.jsonl"
 
 
 @cache
 def suite(name: str) -> tuple[Task, ...]:
-    return read_suite(DATASETS / name / "suite.jsonl")
+    """A suite by its name; "trap" is all three of the trap registry."""
+    return sum(map(suite, TRAP), ()) if name == "trap" else read_suite(suite_file(name))
 
 
 def skills_folder(name: str) -> Path:
     """A suite's own skills; the suites without any are about those that we ship."""
-    own = DATASETS / name / "skills"
+    own = DATASETS / name.partition("-")[0] / "skills"
     return own if own.is_dir() else OWN_SKILLS
+
+
+@cache
+def pairs() -> tuple[LabelledPair, ...]:
+    return read_pairs(DATASETS / "trap" / "pairs.jsonl")
+
+
+def requests_of(name: str) -> dict[str, str]:
+    return {task.id: task.request for task in suite(name)}
+
+
+def documents_of(name: str) -> dict[str, str]:
+    """Every text of a suite's registry, by where it stands."""
+    found = catalogue(skills_folder(name))
+    texts = {unit_id: unit.text for unit_id, unit in found.units.items()}
+    for skill_id, skill in found.skills.items():
+        texts[f"{skill_id} (not for)"] = skill.not_for
+        texts |= {f"{skill_id} (example {at})": e.text for at, e in enumerate(skill.examples)}
+    return texts
 
 
 @cache
@@ -47,17 +77,13 @@ each_registry = pytest.mark.parametrize("folder", REGISTRIES, ids=lambda path: s
 
 
 def normalised(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.lower())
+    return normalised_words(text)
 
 
-def runs(text: str) -> set[tuple[str, ...]]:
-    """Every five words in a row, without case and punctuation."""
-    words = normalised(text)
-    return {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
-
-
-def test_the_suites_that_we_promise_are_there() -> None:
-    assert set(SPLITS) <= set(SUITES)
+def test_the_suites_that_we_promise_are_there_and_long_enough() -> None:
+    assert {*SPLITS, *TRAP} - {"trap"} == set(SUITES)
+    assert {name: len(suite(name)) for name, least in LEAST_ROWS.items() if len(suite(name)) < least} == {}
+    assert len(catalogue(skills_folder("trap")).skills) >= 60
 
 
 def test_datasets_hold_data_only() -> None:
@@ -74,9 +100,9 @@ def test_every_dataset_says_where_it_comes_from(folder: str) -> None:
 
 @each_suite
 def test_every_line_has_exactly_the_known_fields(name: str) -> None:
-    lines = (DATASETS / name / "suite.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = suite_file(name).read_text(encoding="utf-8").splitlines()
     assert all(set(json.loads(line)) == FIELDS for line in lines)
-    assert len(suite(name)) == len(lines) >= 80
+    assert len(suite(name)) == len(lines) >= LEAST_ROWS.get(name, 80)
 
 
 @each_suite
@@ -109,7 +135,9 @@ def test_categories_are_known_and_fit_the_number_of_right_skills(name: str) -> N
 
 @each_suite
 def test_about_a_quarter_of_a_suite_is_answered_by_nothing(name: str) -> None:
-    assert 0.15 <= sum(not task.gold for task in suite(name)) / len(suite(name)) <= 0.35
+    # the base suite is for answers: an eighth of it
+    least = 0.1 if name == "trap-base" else 0.15
+    assert least <= sum(not task.gold for task in suite(name)) / len(suite(name)) <= 0.35
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(SPLITS, 2)))
@@ -126,13 +154,43 @@ def test_two_splits_share_no_skill(one: str, other: str) -> None:
 
 @each_suite
 def test_no_request_repeats_five_words_of_the_skills_or_their_examples(name: str) -> None:
-    found = catalogue(skills_folder(name))
-    texts = [unit.text for unit in found.units.values()]
-    for skill in found.skills.values():
-        texts += [skill.not_for, *(example.text for example in skill.examples)]
-    written = set().union(*map(runs, texts))
-    repeated = {task.id: runs(task.request) & written for task in suite(name)}
-    assert not {task_id: shared for task_id, shared in repeated.items() if shared}
+    assert not find_leaks(requests_of(name), documents_of(name))
+
+
+MEASURING = sorted({*SUITES} - {*FITTED})
+
+
+@pytest.mark.parametrize("name", MEASURING)
+@pytest.mark.parametrize("fitted", FITTED)
+def test_what_measures_repeats_no_request_and_no_document_that_was_fitted_on(name: str, fitted: str) -> None:
+    assert not find_leaks(requests_of(name), requests_of(fitted) | documents_of(fitted))
+
+
+@pytest.mark.parametrize("name", MEASURING)
+def test_what_measures_repeats_no_labelled_pair(name: str) -> None:
+    assert not find_leaks(requests_of(name), {pair.id: pair.request for pair in pairs()})
+
+
+@pytest.mark.parametrize("fitted", FITTED)
+def test_a_leak_planted_into_a_suite_is_found(fitted: str) -> None:
+    leaked = next(task for task in suite(fitted) if len(task.request.split()) > 12)
+    words = leaked.request.split()
+    planted = "By the way: " + ", ".join(words[-6:]).upper() + "!"
+    found = find_leaks(requests_of("heldout") | {"PLANTED": planted}, requests_of(fitted))
+    assert [(leak.measured, leak.known) for leak in found] == [("PLANTED", leaked.id)]
+
+
+def test_the_labelled_pairs_are_many_hard_and_of_known_skills() -> None:
+    kinds = Counter(pair.kind for pair in pairs())
+    assert len(pairs()) >= 200 and kinds["hard-negative"] >= 80
+    assert all(pair.relevant == (pair.kind == "positive") for pair in pairs())
+    assert len({pair.id for pair in pairs()}) == len({pair.request for pair in pairs()}) == len(pairs())
+    assert {pair.skill for pair in pairs()} <= catalogue(skills_folder("trap")).skills.keys()
+
+
+def test_the_example_requests_are_eighteen() -> None:
+    lines = (DATASETS / "examples.txt").read_text(encoding="utf-8").splitlines()
+    assert len({line for line in lines if line and not line.startswith("#")}) == 18
 
 
 @each_registry
@@ -158,7 +216,8 @@ def test_every_skill_is_whole(folder: Path, skill_id: str) -> None:
     assert 150 <= len(unit.body.split()) <= 500
     assert len(skill.examples) == 10
     assert {example.origin for example in skill.examples} == {"author"}
-    assert skill.not_for
+    # of the trap registry only some say what they are not for, as in the wild
+    assert skill.not_for or folder == skills_folder("trap")
 
 
 WRITTEN = ("english.jsonl", "multilingual.jsonl")

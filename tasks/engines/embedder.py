@@ -118,6 +118,8 @@ class MiniLM:
 
         options = SessionOptions()
         options.log_severity_level = 3
+        # a thread that spins while it waits takes the core of whoever has work: half of all CPU time here
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         return InferenceSession(str(self._files / "model.onnx"), options, providers=["CPUExecutionProvider"])
 
     @cached_property

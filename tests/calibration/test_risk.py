@@ -81,3 +81,17 @@ def test_the_promise_is_kept_in_at_least_nineteen_of_twenty_calibrations(n: int)
     assert promised > 200
     # 5 % of 400 with three standard errors
     assert broken / 400 <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("risk", "confidence"), [(0.0, 0.95), (1.0, 0.95), (-0.1, 0.95), (0.05, 1.0), (0.05, 0.0)]
+)
+def test_what_nothing_can_promise_is_refused(risk: float, confidence: float) -> None:
+    with pytest.raises(ValueError, match="cannot be promised"):
+        risk_controlled_floor(np.linspace(0, 1, 500), np.ones(500, bool), risk, confidence)
+
+
+@pytest.mark.parametrize("values", [[0.5, float("nan")], [0.5], [0.5, float("inf")]])
+def test_rows_that_are_no_scores_give_no_floor(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="one finite score"):
+        risk_controlled_floor(np.array(values), np.ones(2, bool), 0.2)

@@ -7,6 +7,7 @@ import pytest
 from pickysteve.calibration.fitted import EMBEDDED, read_fitted
 from pickysteve.errors import CalibrationMismatch
 from pickysteve.flows.calibrate import calibrate
+from pickysteve.flows.pairs import LabelledPair, Pairs
 from pickysteve.flows.scenes import Split, split_digest
 from pickysteve.flows.suite import Task
 from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, SCORING_VERSION, TEXT_FEATURES
@@ -62,6 +63,33 @@ def test_a_fit_puts_the_right_skill_before_nothing_and_is_the_same_twice(splits,
     assert set(first.without_examples.features) == {*TEXT_FEATURES}
 
 
+def test_labelled_pairs_give_the_floor_of_youden_and_move_nothing_else(splits, small_index, encoder):
+    rows = [
+        LabelledPair(
+            id=f"{skill}-{number}",
+            request=f"please: {example.text}",
+            skill=skill if number % 2 else "rag-architecture",
+            relevant=bool(number % 2) or skill == "rag-architecture",
+            kind="positive" if number % 2 or skill == "rag-architecture" else "hard-negative",
+        )
+        for skill in ("security-review", "rag-architecture")
+        for number, example in enumerate(small_index.skills[skill].examples)
+    ]
+    others = part(small_index, ("security-review", "rag-architecture")).index
+    without = calibrate(*splits, encoder)
+    fitted = calibrate(*splits, encoder, pairs=Pairs(others, tuple(rows), "1" * 64))
+    assert fitted.pairs_sha256 == "1" * 64 and without.pairs_sha256 == ""
+    kept = without.model_dump(exclude={"youden_floor", "pairs_sha256", "report"})
+    assert fitted.model_dump(exclude={"youden_floor", "pairs_sha256", "report"}) == kept
+    assert fitted.report["pairs"] == 20 and fitted.report["pairs_positive_over_youden"].endswith("/15")
+    assert fitted.report["top1"] == without.report["top1"]
+
+
+def test_pairs_of_a_split_are_refused(splits, encoder):
+    with pytest.raises(ValueError, match="share skills"):
+        calibrate(*splits, encoder, pairs=Pairs(splits[1].index, (), ""))
+
+
 def test_splits_that_share_a_skill_are_refused(splits, encoder):
     with pytest.raises(ValueError, match="share skills"):
         calibrate(splits[0], splits[0], encoder)
@@ -72,6 +100,7 @@ def test_the_fitted_file_in_use_names_the_splits_that_it_was_fitted_on(pytestcon
     datasets = pytestconfig.rootpath / "datasets"
     assert fitted.fit_sha256 == split_digest(datasets / "fit")
     assert fitted.calibrate_sha256 == split_digest(datasets / "calibrate")
+    assert fitted.pairs_sha256 == sha256((datasets / "trap" / "pairs.jsonl").read_bytes()).hexdigest()
 
 
 def test_a_fit_for_another_encoder_or_scoring_is_refused_with_the_command():

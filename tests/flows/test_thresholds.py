@@ -9,7 +9,7 @@ from pickysteve.calibration.fitted import EMBEDDED, Fitted
 from pickysteve.calibration.logit import shares, sigmoid
 from pickysteve.flows.scenes import MemoEmbedder, read_scenes
 from pickysteve.flows.suite import Task
-from pickysteve.flows.threshold_report import pair_figures, threshold_figures
+from pickysteve.flows.threshold_report import threshold_figures, two_job_figures
 from pickysteve.flows.thresholds import (
     COVERAGE,
     Scored,
@@ -122,7 +122,7 @@ def test_held_out_sets_cover_about_what_was_asked_for(scored: Scored) -> None:
 @settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.lists(st.booleans(), min_size=1, max_size=9))
 def test_pairs_have_a_precision_and_a_recall(read: list[bool], compound: list[bool]) -> None:
-    figures = pair_figures(
+    figures = two_job_figures(
         {str(i): r for i, r in enumerate(read)}, {str(i): c for i, c in enumerate(compound)}
     )
     assert figures["second_precision"] == f"{sum(read)}/{len(read)}"
