@@ -86,7 +86,7 @@ def hidden_name(results: list[Any]) -> str | None:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in a value, and what stands in JSON inside of texts: clients put words before and after it."""
+    """Every text in a value, and what stands in JSON inside of texts, which clients put words around."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -119,7 +119,12 @@ def messages_results(body: Body) -> list[Any]:
 def messages_answer(body: Body, say: Say) -> tuple[Body, list[Event]]:
     """Anthropic: a whole message, and the events of the same."""
     if say.tool:
-        block = {"type": "tool_use", "id": f"toolu_{say.number}", "name": say.tool.name, "input": say.arguments}
+        block = {
+            "type": "tool_use",
+            "id": f"toolu_{say.number}",
+            "name": say.tool.name,
+            "input": say.arguments,
+        }
         opened = {**block, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(say.arguments)}
     else:
@@ -161,7 +166,14 @@ def responses_answer(body: Body, say: Say) -> tuple[Body, list[Event]]:
     item |= {"id": f"item_{say.number}", "status": "completed"}
     item |= {"call_id": say.call_id} if say.tool else {}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-    whole = {"id": "resp_1", "object": "response", "created_at": 1, "model": "fake", "output": [item], "usage": usage}
+    whole = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "fake",
+        "output": [item],
+        "usage": usage,
+    }
     parts = [
         ("response.created", {"response": {**whole, "status": "in_progress", "output": []}}),
         ("response.output_item.added", {"output_index": 0, "item": item}),
@@ -272,10 +284,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self._send(json.dumps({"object": "list", "data": [{"id": "fake", "object": "model", "created": 1}]}))
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         api = next((one for one in APIS if one.path in self.path), None)
         if api is None or "count_tokens" in self.path.lower() or "counttokens" in self.path.lower():
@@ -285,7 +297,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not (body.get("stream") or "stream" in self.path):
             self._send(json.dumps(whole))
             return
-        lines = [(f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in events]
+        lines = [
+            (f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in events
+        ]
         end = "data: [DONE]\n\n" if api.path == "/chat/completions" else ""
         self._send("".join(lines) + end, "text/event-stream")
 

@@ -105,6 +105,11 @@ def test_a_folder_that_others_can_open_is_refused(variables, tmp_path):
         engine_place(load_settings())
 
 
+def test_without_a_runtime_folder_of_the_session_nothing_is_said(variables, monkeypatch):
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    assert engine_place(load_settings()).folder.name == "pickysteve"
+
+
 def test_an_engine_in_this_process_answers_the_same(small_settings):
     answer = asyncio.run(LocalEngine(small_settings).call("pick", text=REQUEST))
     assert answer["picks"] == ["rust-build-errors"]
