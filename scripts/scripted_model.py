@@ -249,9 +249,10 @@ class ScriptedModel(ThreadingHTTPServer):
     def __init__(self, request: str, keep: Path | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.request, self.keep = request, keep
-        self.calls = 0
         self.tools: dict[str, None] = {}
         """Names under which our tools were declared, in the order in which they were seen."""
+        self.bodies: list[Body] = []
+        """Every request, in order."""
         self.results: list[Any] = []
         """What the tools had answered by the longest conversation."""
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -263,9 +264,10 @@ class ScriptedModel(ThreadingHTTPServer):
 
     def hear(self, path: str, body: Body, api: Api) -> Say:
         """Remember what a client sent, and decide what it is told."""
-        self.calls += 1
+        self.bodies.append(body)
         if self.keep is not None:
-            (self.keep / f"{self.calls:03}.json").write_text(json.dumps({"path": path, **body}, indent=1))
+            kept = self.keep / f"{len(self.bodies):03}.json"
+            kept.write_text(json.dumps({"path": path, **body}, indent=1))
         results = api.results(body)
         tools = list(declared(body.get("tools")))
         ours = [tool for tool in tools if tool.name.endswith((WANTED, "list_skills", "get_skill"))]
