@@ -62,7 +62,7 @@ class Agent(_Row):
     id: str
     title: str
     targets: tuple[Target, ...] = ()
-    tried: Literal["", "starts"] = ""
+    tried: Literal["", "starts", "picks", "proxy"] = ""
     own: str = ""
     own_tried: bool = False
     check: str = ""

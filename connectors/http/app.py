@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from pickysteve.connectors.engine.client import Engine
 from pickysteve.connectors.http.context import Contexts
@@ -35,7 +35,7 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
     mcp = make_mcp_server(engine, offer_examples=settings.allow_examples)
     # Host and Origin are checked at the entrance, for every path alike
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    mcp_app = mcp.streamable_http_app(streamable_http_path="/", transport_security=unchecked)
+    (mcp_route,) = mcp.streamable_http_app(transport_security=unchecked).routes
     proxy = Proxy(Contexts(engine, settings.proxy), host, metrics, _filters(settings))
 
     @asynccontextmanager
@@ -55,7 +55,8 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
             Route("/openapi.json", openapi_page),
             Route("/docs", docs_page),
             *proxy.routes(),
-            Mount("/mcp", mcp_app),
+            # with and without the slash, as clients do not follow a redirect of a call
+            *(Route(path, mcp_route.endpoint) for path in ("/mcp", "/mcp/")),
         ],
         middleware=[
             Middleware(Timed, metrics=metrics),
