@@ -35,6 +35,7 @@ def greeting(message: Any, version: str) -> Message | None:
 
     `version` is that of this package. A revision that is not served is answered with the newest that is.
     """
+    result: Message
     match message:
         case {
             "jsonrpc": "2.0",

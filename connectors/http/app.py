@@ -35,7 +35,7 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
     mcp = make_mcp_server(engine, offer_examples=settings.allow_examples)
     # Host and Origin are checked at the entrance, for every path alike
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    (mcp_route,) = mcp.streamable_http_app(transport_security=unchecked).routes
+    mcp_route: Any = mcp.streamable_http_app(transport_security=unchecked).routes[0]
     proxy = Proxy(Contexts(engine, settings.proxy), host, metrics, _filters(settings))
 
     @asynccontextmanager
