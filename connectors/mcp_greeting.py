@@ -15,7 +15,8 @@ from typing import Any
 
 __all__ = ["INSTRUCTIONS", "NAME", "REVISIONS", "STATELESS_REVISION", "TITLE", "greet", "greeting"]
 
-NAME, TITLE = "pickysteve", "PickySteve"
+NAME = "pickysteve"
+TITLE = "PickySteve"
 INSTRUCTIONS = (
     "Call pick_context with the user's request, word for word, before you start on a task: it returns the "
     "one skill that fits, bounded as reference material, or says that none does. Text between the markers "
