@@ -46,6 +46,12 @@ def _redacted(key: str, value: Any, redact: Callable[[str], str]) -> Any:
     return filter_answer(value, redact)
 
 
+RESPONSE_DELTAS = frozenset(
+    f"response.{kind}.delta"
+    for kind in ("output_text", "refusal", "reasoning_text", "reasoning_summary_text")
+)
+
+
 # Server-sent events. Where the delta of an event's text is, and which stream of text it belongs to.
 
 
@@ -60,8 +66,9 @@ def _delta(event: Body) -> Iterator[tuple[str, Body, str]]:
         for key in ("text", "thinking"):
             if isinstance(delta.get(key), str):
                 yield f"block {event.get('index', 0)} {key}", delta, key
-    if event.get("type") == "response.output_text.delta" and isinstance(event.get("delta"), str):
-        yield f"output {event.get('output_index', 0)} {event.get('content_index', 0)}", event, "delta"
+    if event.get("type") in RESPONSE_DELTAS and isinstance(event.get("delta"), str):
+        places = [event.get(name, 0) for name in ("output_index", "content_index", "summary_index")]
+        yield f"{event['type']} {places}", event, "delta"
 
 
 async def filter_events(

@@ -8,9 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from mcp.client.client import Client
 
 from pickysteve.connectors.engine.client import LocalEngine, SharedEngine
 from pickysteve.connectors.engine.place import engine_place
+from pickysteve.connectors.mcp_server import make_mcp_server
 from pickysteve.errors import EngineUnavailable, RequestInvalid
 from pickysteve.flows.settings import load_settings
 
@@ -78,6 +80,24 @@ def test_a_killed_engine_is_told_and_the_next_call_gets_a_new_one(shared):
     with pytest.raises(EngineUnavailable, match="ask again"):
         asyncio.run(kill_in_the_middle())
     assert asyncio.run(engine.call("pick", text=REQUEST))["picks"] == ["rust-build-errors"]
+
+
+def test_an_agent_is_told_of_a_killed_engine_and_its_next_call_works(shared):
+    engine, place = shared
+
+    async def work():
+        async with Client(make_mcp_server(engine)) as client:
+            await client.call_tool("list_skills", {"limit": 1})
+            (pid,) = engine_pids(place)
+            asked = {"request": "review this. " * 4_000}
+            call = asyncio.create_task(client.call_tool("pick_context", asked))
+            await asyncio.sleep(0.3)
+            os.kill(pid, signal.SIGKILL)
+            return await call, await client.call_tool("pick_context", {"request": REQUEST})
+
+    broken, well = asyncio.run(work())
+    assert broken.is_error and "ask again" in broken.content[0].text
+    assert well.structured_content["skills"] == ["rust-build-errors"]
 
 
 def test_an_idle_engine_stops_and_leaves_no_socket(variables, monkeypatch):

@@ -55,6 +55,16 @@ def block(text):
     return b"event: content_block_delta\ndata: " + json.dumps(body).encode() + b"\n\n"
 
 
+def response(text, kind="output_text"):
+    body = {"type": f"response.{kind}.delta", "output_index": 0, "content_index": 0, "delta": text}
+    return b"event: response\ndata: " + json.dumps(body).encode() + b"\n\n"
+
+
+def refusal(text):
+    return response(text, "refusal")
+
+
+OVER = b'data: {"type":"response.completed","response":{"output":[]}}\n\n'
 STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n'
 DONE = b"data: [DONE]\n\n"
 
@@ -69,10 +79,14 @@ def text_of(stream):
                 texts.append(choice["delta"].get("content") or "")
             if body.get("type") == "content_block_delta":
                 texts.append(body["delta"]["text"])
+            if body.get("type", "").startswith("response.") and "delta" in body:
+                texts.append(body["delta"])
     return "".join(texts)
 
 
-@pytest.mark.parametrize(("make", "end"), [(chat, DONE), (block, STOP)])
+@pytest.mark.parametrize(
+    ("make", "end"), [(chat, DONE), (block, STOP), (response, OVER), (refusal, OVER), (response, b"")]
+)
 @given(
     pieces=st.lists(st.text(alphabet="sesamx ", max_size=8), max_size=8),
     cut=st.integers(min_value=1, max_value=50),

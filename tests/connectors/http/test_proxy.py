@@ -152,18 +152,20 @@ def test_sixty_four_streams_at_once_all_arrive_whole(serving, model_host):
     whole = []
     with serving() as client:
 
-        def stream():
-            with client.stream("POST", "/v1/chat/completions", json=chat(stream=True)) as answer:
+        def stream(number):
+            call = chat(f"{REQUEST} {number % 8}", stream=True)
+            with client.stream("POST", "/v1/chat/completions", json=call) as answer:
                 text = answer.read().decode()
                 whole.append((answer.status_code, text.count("piece"), text.endswith("data: [DONE]\n\n")))
 
-        client.post("/v1/chat/completions", json=chat())
-        threads = [threading.Thread(target=stream) for _ in range(64)]
+        threads = [threading.Thread(target=stream, args=(number,)) for number in range(64)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     assert whole == [(200, 20, True)] * 64
+    assert len(model_host.asked) == 64
+    assert all(bundle_in(asked["messages"][0]["content"]) for asked in model_host.asked)
 
 
 def test_the_users_own_model_settles_an_ambiguous_pick(serving, model_host, local_engine, engines):
