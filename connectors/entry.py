@@ -11,7 +11,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run a command; a PickyError becomes one sentence and its exit code."""
+    """Run a command; a PickyError becomes one sentence and its exit code, an interruption the shell's 130."""
     try:
         if sys.argv[1:2] == ["mcp"]:
             from pickysteve.connectors.mcp_main import main as serve_mcp
@@ -24,3 +24,5 @@ def main() -> None:
     except PickyError as error:
         print(f"pickysteve: {visible(str(error))}", file=sys.stderr)  # noqa: T201
         raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None

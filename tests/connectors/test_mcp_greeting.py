@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,16 @@ def asks(number, method, **params):
 
 PICK = {"name": "pick_context", "arguments": {"request": "the borrow checker rejects my struct"}}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def test_an_interruption_is_no_fault():
+    with subprocess.Popen([COMMAND, "mcp"], stdin=-1, stdout=-1, stderr=-1, cwd="/") as server:
+        server.stdin.write(line(initialize("2025-11-25")) + line(READY) + line(asks(2, "tools/list")))
+        server.stdin.flush()
+        assert server.stdout.readline() and server.stdout.readline()  # it waits for the next call
+        server.send_signal(signal.SIGINT)
+        _, told = server.communicate()
+    assert (server.returncode, told) == (130, b"")
 
 
 @pytest.fixture(scope="module")
