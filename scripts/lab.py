@@ -28,8 +28,9 @@ def binaries(folder: Path) -> Path:
 
 
 def with_path(folder: Path, home: Path) -> dict[str, str]:
-    """Variables for a command in a home of its own, npm's commands first."""
-    return {"HOME": str(home), "PATH": f"{binaries(folder)}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    """Variables for a command in a home of its own; npm's commands come first, then ours."""
+    places = [str(binaries(folder)), str(Path(PICKYSTEVE).parent), os.environ["PATH"]]
+    return {"HOME": str(home), "PATH": ":".join(places), "NO_COLOR": "1"}
 
 
 def install(folder: Path, packages: Mapping[str, str]) -> None:
