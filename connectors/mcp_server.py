@@ -142,7 +142,7 @@ async def _report(context: Context[Any, Any], phase: str, done: int, total: int)
 
 
 ENRICH = """\
-{total} skills of this registry have no example requests. For each skill between the markers below, write
+Skills of this registry without example requests: {total}. For each one between the markers below, write
 ten requests that a user would type when this very skill is needed: three plain ones, five that describe
 symptoms without the skill's own terms, and two of a few words. Write none that another skill would fit
 as well. Then call add_examples once for each skill; if that tool is not offered, the user has not allowed

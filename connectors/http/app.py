@@ -16,6 +16,7 @@ from starlette.routing import Route
 from pickysteve.connectors.engine.client import Engine
 from pickysteve.connectors.http.context import Contexts
 from pickysteve.connectors.http.entrance import Entrance
+from pickysteve.connectors.http.filtering import OutputFilter
 from pickysteve.connectors.http.metrics import Metrics, Timed
 from pickysteve.connectors.http.openapi import docs_page, openapi_page
 from pickysteve.connectors.http.problems import Problem, of_error, problem_response
@@ -36,7 +37,7 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
     # Host and Origin are checked at the entrance, for every path alike
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp_route: Any = mcp.streamable_http_app(transport_security=unchecked).routes[0]
-    proxy = Proxy(Contexts(engine, settings.proxy), host, metrics, _filters(settings))
+    proxy = Proxy(Contexts(engine, settings.proxy), host, metrics, _output_filter(settings))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -67,12 +68,12 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
     )
 
 
-def _filters(settings: Settings) -> Any:
+def _output_filter(settings: Settings) -> OutputFilter | None:
     if not settings.proxy.filter_output:
         return None
     from pickysteve.tasks.engines.redact import StreamingRedactor, redact
 
-    return StreamingRedactor, redact
+    return OutputFilter(redact, StreamingRedactor)
 
 
 class _Rest:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from pickysteve.connectors.engine.client import LocalEngine
 from pickysteve.connectors.mcp_server import make_mcp_server
+from pickysteve.flows.engines import ingest
 from pickysteve.tasks.assemble import parse_bundle
 from pickysteve.tasks.log import read_trace
 
@@ -210,6 +212,38 @@ def test_the_prompt_for_enrichment_names_the_tool(engine):
         return (await client.get_prompt("enrich_skills")).messages[0].content.text
 
     assert "add_examples" in ask(make_mcp_server(engine), work)
+
+
+def test_the_callers_model_enriches_skills_that_have_no_examples(engines, small_settings, tmp_path):
+    skill = tmp_path / "skills" / "brand-voice"
+    shutil.copytree(small_settings.registry / "brand-voice", skill)
+    (skill / "examples.yaml").unlink()
+    changes = {"registry": skill.parent, "index_dir": tmp_path / "index", "allow_examples": True}
+    engine = LocalEngine(small_settings.model_copy(update=changes))
+    written = ["make this text sound like us", ATTACK]
+
+    async def work(client):
+        page = (await client.get_prompt("enrich_skills")).messages[0].content.text
+        arguments = {"skill": "brand-voice", "examples": written, "author": "some-model"}
+        return page, await client.call_tool("add_examples", arguments)
+
+    page, added = ask(make_mcp_server(engine, offer_examples=True), work)
+    assert page.startswith("Skills of this registry without example requests: 1.")
+    assert [one.skill_id for one in parse_bundle(bundle_of(page))] == ["brand-voice"]
+    assert added.structured_content == {"kept": 1, "refused": 1}
+    ingest(engine.service.settings)
+    engine.service.open()
+    (kept,) = engine.service._engines().index.skills["brand-voice"].examples
+    assert (kept.text, kept.origin) == (written[0], "mcp:some-model")
+
+
+@pytest.mark.parametrize(
+    ("examples", "said"),
+    [([], "examples"), (["x" * 401], "400"), (["ok?"] * 21, "20"), (["y"], "3"), ("text", "examples")],
+)
+def test_examples_are_bound_by_their_schema(engine, examples, said):
+    result = call(engine, "add_examples", {"skill": "rust-review", "examples": examples}, offer_examples=True)
+    assert result.is_error and said in result.content[0].text
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pickysteve.connectors.http.filtering import filter_answer, filter_events
+from pickysteve.connectors.http.filtering import OutputFilter, filter_answer, filter_body, filter_events
 
 SECRET = "sesame"
 
@@ -39,7 +39,7 @@ def run(parts):
             yield part
 
     async def collect():
-        return [event async for event in filter_events(source(), Holding, redact)]
+        return [event async for event in filter_events(source(), OutputFilter(redact, Holding))]
 
     return b"".join(asyncio.run(collect()))
 
@@ -144,3 +144,17 @@ def test_of_a_whole_answer_only_texts_are_touched():
         "sesame",
         answer["choices"][0]["message"]["tool_calls"],
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "clean"),
+    [
+        (b'{ "content" :"hi" }', b'{ "content" :"hi" }'),
+        (b'{"content": "a sesame"}', b'{"content": "a [x]"}'),
+        (b"a sesame, \xff and no JSON", b"a [x], \xff and no JSON"),
+        (b"[" * 100_000 + b"sesame", b"[" * 100_000 + b"[x]"),
+    ],
+    ids=["nothing to redact", "redacted", "no JSON", "nested too deeply"],
+)
+def test_a_whole_body_keeps_every_byte_but_what_is_redacted(content, clean):
+    assert filter_body(content, redact) == clean

@@ -5,7 +5,9 @@ import json
 import threading
 
 import pytest
+from starlette.responses import StreamingResponse
 
+from pickysteve.connectors.http import upstream
 from pickysteve.tasks.assemble import parse_bundle
 
 REQUEST = "the borrow checker rejects my struct with a reference in it"
@@ -144,6 +146,29 @@ def test_a_host_that_dies_in_the_middle_of_a_stream_is_told_as_an_event(serving,
     with serving() as client, client.stream("POST", "/v1/chat/completions", json=chat(stream=True)) as answer:
         text = answer.read().decode()
     assert "Hello" in text and "upstream_broke_off" in text
+
+
+@pytest.mark.parametrize("proxy", [{}, {"filter_output": False}])
+def test_a_host_that_dies_in_the_middle_of_a_whole_answer_is_told(serving, model_host, proxy):
+    async def dies(request):
+        async def half():
+            yield b'{"choices": ['
+            raise RuntimeError("the host dies in the middle")
+
+        return StreamingResponse(half(), media_type="application/json")
+
+    model_host.call = dies
+    with serving(proxy=proxy) as client:
+        answer = client.post("/v1/chat/completions", json=chat())
+        assert "upstream_broke_off" in answer.text
+
+
+def test_an_answer_that_is_too_long_is_not_kept(serving, model_host, monkeypatch):
+    monkeypatch.setattr(upstream, "MOST_ANSWER_BYTES", 1_000)
+    model_host.deltas = ["x" * 2_000]
+    with serving() as client:
+        answer = client.post("/v1/chat/completions", json=chat())
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_answer")
 
 
 def test_sixty_four_streams_at_once_all_arrive_whole(serving, model_host):
