@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run a command; a PickyError becomes one sentence and its exit code."""
+    """Run a command; a PickyError becomes one sentence and its exit code, an interruption the shell's 130."""
     # a request's products are small: threads of OpenBLAS took thirty times their CPU time, spinning
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -27,3 +27,5 @@ def main() -> None:
     except PickyError as error:
         print(f"pickysteve: {visible(str(error))}", file=sys.stderr)  # noqa: T201
         raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None

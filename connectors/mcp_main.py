@@ -1,22 +1,22 @@
 """`pickysteve mcp`: the MCP server over stdio.
 
-A client may drop the tools of a server that takes more than half a second to answer, so nothing that
-needs the engine, nor the settings that describe it, is imported before the first call.
+A client may drop the tools of a server that takes more than half a second to answer, so the handshake is
+answered before the SDK is imported, and nothing that needs the engine, nor the settings that describe it,
+is imported before the first call.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
+import gc
 import os
 import sys
-import tomllib
 from collections.abc import Callable, Coroutine
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from platformdirs import user_config_path
+from pickysteve.connectors.mcp_greeting import greet
 
 if TYPE_CHECKING:
     from pickysteve.connectors.engine.client import Engine
@@ -46,19 +46,35 @@ class LateEngine:
 
 def main(arguments: list[str]) -> None:
     """Serve until standard input ends."""
-    from pickysteve.connectors.mcp_server import make_mcp_server
-
     parser = argparse.ArgumentParser(prog="pickysteve mcp", description="Serve MCP over standard input.")
     parser.add_argument("--registry", type=Path, help="folder of skills")
     options = parser.parse_args(arguments)
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    greet()
+    make_mcp_server = _load_sdk()
     make_mcp_server(LateEngine(options.registry), offer_examples=_offers_examples()).run("stdio")
+
+
+def _load_sdk() -> Callable[..., Any]:
+    """Import what speaks MCP. Without the garbage collector that takes a seventh less."""
+    gc.disable()
+    import logging
+
+    from pickysteve.connectors.mcp_server import make_mcp_server
+
+    gc.freeze()
+    gc.enable()
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    return make_mcp_server
 
 
 def _offers_examples() -> bool:
     """A first look at the setting allow_examples; the engine reads it again and decides."""
     if (variable := os.environ.get("PS_ALLOW_EXAMPLES")) is not None:
         return variable.strip().lower() in {"1", "true", "yes", "on"}
+    import tomllib
+
+    from platformdirs import user_config_path
+
     try:
         content = tomllib.loads((user_config_path("pickysteve") / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -6,11 +6,12 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from pickysteve.connectors.agents.table import Entry
+from pickysteve.connectors.agents.table import Entry, Target
 
 __all__ = [
     "EditRefused",
     "conflicts",
+    "fitting",
     "holders",
     "lookup",
     "merged",
@@ -43,6 +44,17 @@ def lookup(data: Any, route: tuple[str, ...]) -> Any:
     for key in route:
         data = data.get(key) if isinstance(data, dict) else None
     return data
+
+
+def fitting(target: Target, data: Any) -> Target:
+    """The target with the entries of the form that a file has; where an entry of ours is, it decides."""
+    other = target.other_form
+    if other is None or lookup(data, target.entries[0].route) is not None:
+        return target
+    holder = lookup(data, other.holder)
+    # a server that happens to have that name is no table of servers
+    is_there = isinstance(holder, dict) and all(isinstance(value, dict) for value in holder.values())
+    return target.model_copy(update={"entries": other.entries}) if is_there else target
 
 
 def conflicts(old: Any, new: Any) -> bool:

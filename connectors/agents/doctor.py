@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pickysteve.connectors.agents.data import conflicts, lookup
 from pickysteve.connectors.agents.install import Place, read_place
 from pickysteve.connectors.agents.server import ServerCommand, filled, started_by
+from pickysteve.connectors.agents.table import Entry
 from pickysteve.errors import AgentConfigInvalid
 
 if TYPE_CHECKING:
@@ -40,28 +41,26 @@ def is_connected(place: Place, server: ServerCommand) -> bool:
 def examine(place: Place, server: ServerCommand, *, start: bool = False) -> Finding:
     """Check one file; with `start` also start what it names and call a tool."""
     try:
-        _, data, state = read_place(place, server)
+        _, data, state, target = read_place(place, server)
     except AgentConfigInvalid as error:
         return Finding(place, None, (str(error),))
     again = f'run "pickysteve connect --agent {place.agent.id}".'
     if state == "absent":
         return Finding(place, None, (f"There is no entry: {again}",))
-    named = started_by(place.target.entries[0].value, _entry(data, place))
+    first = filled(target, server)[0]
+    found = _entry(data, first)
+    named = started_by(target.entries[0].value, found)
     if named is None:
         return Finding(place, None, (f"The entry names no command: {again}",))
     problems = _command_problems(named, again)
     if not problems and state == "other":
-        names = (
-            ", ".join(_differences(_entry(data, place), filled(place.target, server)[0].value))
-            or "a bundle or grant"
-        )
+        names = ", ".join(_differences(found, first.value)) or "a bundle or grant"
         problems = [f"The entry is not what we would write ({names}): {again}"]
     finding = Finding(place, named, tuple(problems), _remarks(named))
     return _probed(finding) if start and not _command_problems(named, again) else finding
 
 
-def _entry(data: Any, place: Place) -> Any:
-    first = place.target.entries[0]
+def _entry(data: Any, first: Entry) -> Any:
     found = lookup(data, first.route)
     if first.kind == "row":
         return next((row for row in found or () if row.get("name") == first.value["name"]), None)

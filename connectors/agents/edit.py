@@ -85,7 +85,7 @@ def disconnected(content: bytes, form: Format, entries: tuple[Entry, ...], origi
     original = _load(text, form) if original is None else original
     for entry in reversed(entries):
         expected = removed(_load(text, form), entry)
-        text = _drop(text, form, entry)
+        text = _drop(text, form, entry, leave_null=_was_null(original, entry.route[:-1]))
         text = _without_made_tables(text, form, entry, original)
         ours, theirs = (without_empty(data, entry) for data in (_load(text, form), expected))
         if not same(ours or {}, theirs or {}):
@@ -106,10 +106,18 @@ def _put(text: str, form: Format, entry: Entry) -> str:
     return (put_yaml if form == "yaml" else put_json)(text, entry.route, entry.value)
 
 
-def _drop(text: str, form: Format, entry: Entry) -> str:
+def _drop(text: str, form: Format, entry: Entry, *, leave_null: bool = False) -> str:
     if form == "toml":
         return drop_toml(text, entry)
-    return (drop_yaml if form == "yaml" else drop_json)(text, entry.route)
+    if form == "yaml":
+        return drop_yaml(text, entry.route, leave_null=leave_null)
+    return drop_json(text, entry.route)
+
+
+def _was_null(original: Any, route: tuple[str, ...]) -> bool:
+    """Whether a key stood there without a value."""
+    holder = lookup(original, route[:-1])
+    return isinstance(holder, dict) and route[-1] in holder and holder[route[-1]] is None
 
 
 def _without_made_tables(text: str, form: Format, entry: Entry, original: Any) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pickysteve.connectors.agents.data import EditRefused
+from pickysteve.connectors.agents.data import EditRefused, fitting
 from pickysteve.connectors.agents.edit import State, connected, disconnected, read_config, state_of
 from pickysteve.connectors.agents.files import (
     keep_copy,
@@ -75,11 +75,12 @@ class Change:
 
 
 class Reading(NamedTuple):
-    """Bytes and data of a file, None where there is no file, and whether our entries are in it."""
+    """Bytes and data of a file, None where there is none; whether our entries are in it, and their form."""
 
     content: bytes | None
     data: Any
     state: State
+    target: Target
 
 
 def read_place(place: Place, server: ServerCommand) -> Reading:
@@ -87,7 +88,8 @@ def read_place(place: Place, server: ServerCommand) -> Reading:
     content = read_file(place.real)
     with _told(place):
         data = None if content is None else read_config(content, place.target.format)
-        return Reading(content, data, state_of(data, filled(place.target, server)))
+        target = fitting(place.target, data)
+        return Reading(content, data, state_of(data, filled(target, server)), target)
 
 
 @contextmanager
@@ -105,18 +107,18 @@ def _told(place: Place) -> Iterator[None]:
 
 def plan_connect(place: Place, server: ServerCommand) -> Change:
     """The change that connects an agent; none when it is connected already."""
-    before, _, state = read_place(place, server)
+    before, _, state, target = read_place(place, server)
     verbs: dict[State, Verb] = {"same": "nothing", "absent": "connect", "other": "update"}
     if state == "same":
         return Change(place, verbs[state], before, before)
     with _told(place):
-        after = connected(before or b"", place.target.format, filled(place.target, server))
+        after = connected(before or b"", target.format, filled(target, server))
     return Change(place, verbs[state], before, after)
 
 
 def plan_disconnect(place: Place, server: ServerCommand) -> Change:
     """The change that takes our entries out: the file as it was, or as it is now without them."""
-    before, _, state = read_place(place, server)
+    before, _, state, target = read_place(place, server)
     if before is None or state == "absent":
         return Change(place, "nothing", before, before)
     record = recall(place.real)
@@ -126,10 +128,9 @@ def plan_disconnect(place: Place, server: ServerCommand) -> Change:
             return Change(place, "disconnect", before, None)
         if original is not None:
             return Change(place, "disconnect", before, original)
-    form = place.target.format
     with _told(place):
-        was = None if original is None else read_config(original, form) or {}
-        after = disconnected(before, form, filled(place.target, server), was)
+        was = None if original is None else read_config(original, target.format) or {}
+        after = disconnected(before, target.format, filled(target, server), was)
     return Change(place, "disconnect", before, after)
 
 

@@ -163,6 +163,9 @@ def _object(start: int, tokens: Iterator[re.Match[str]]) -> Node:
 
 
 def _key(token: str) -> str:
-    if token[0] == '"':
-        return str(json5.loads(token) if "\\" in token else token[1:-1])
-    return str(next(iter(json5.loads(f"{{{token}: 0}}"))))
+    if token[0] == '"' and "\\" not in token:
+        return token[1:-1]
+    try:
+        return str(next(iter(json5.loads(f"{{{token}: 0}}"))))
+    except ValueError as error:
+        raise EditRefused(f"{token[:40]!r} is no key") from error

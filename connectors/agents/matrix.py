@@ -12,7 +12,12 @@ __all__ = ["agents_page"]
 
 EXAMPLE = ServerCommand("/absolute/path/to/pickysteve")
 SYSTEMS: dict[System, str] = {"linux": "Linux", "macos": "macOS", "windows": "Windows"}
-TRIED = {"starts": "the agent starts it", "": "documentation"}
+TRIED = {
+    "picks": "its model calls the tool",
+    "starts": "the agent starts it",
+    "proxy": "its calls go through the proxy",
+    "": "documentation",
+}
 HEAD = """\
 # Agents
 
@@ -29,10 +34,12 @@ pickysteve connect --uninstall --all   # each file byte for byte as it was
 
 An edit adds one entry and leaves every other character of the file. A copy is kept beside the file
 (`FILE.pickysteve-YYYYmmddTHHMMSS.bak`). If the file changed since, an uninstall takes out the entry alone.
-The command is written as an absolute path, `CMD` below. What is behind a row: the agent itself, installed
-from npm or PyPI, started the server from the entry for you (`scripts/try-agents`, on Linux), or only its
-documentation. A star stands where the agent's own command was run and wrote an entry of this form; it may
-set the rest of the file anew, and cannot give it back.
+The command is written as an absolute path, `CMD` below. What is behind a row, on Linux: the agent itself,
+installed from npm, was driven by a scripted model that called `pick_context` and got the whole bundle
+(`scripts/try-clients`); or it started the server from the entry for you (`scripts/try-agents`); or its
+calls went through the proxy (`scripts/try-servers`); or only its documentation was read. A star stands
+where the agent's own command was run and wrote an entry of this form; it may set the rest of the file
+anew, and cannot give it back.
 
 | agent | file for you | file in a project | form | its own command | what is behind it |
 |---|---|---|---|---|---|

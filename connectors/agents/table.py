@@ -34,6 +34,13 @@ class Entry(_Row):
     value: Any
 
 
+class OtherForm(_Row):
+    """Entries for files in which a table stands at `holder`: a newer form of the same file."""
+
+    holder: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
 class Target(_Row):
     """One configuration file of an agent."""
 
@@ -46,6 +53,7 @@ class Target(_Row):
     folders: tuple[str, ...] = ()
     folders_by_system: dict[System, tuple[str, ...]] = {}
     entries: tuple[Entry, ...]
+    other_form: OtherForm | None = None
 
     def path_templates(self, system: System) -> tuple[str, ...]:
         """Where the file may be on a system."""
@@ -62,7 +70,7 @@ class Agent(_Row):
     id: str
     title: str
     targets: tuple[Target, ...] = ()
-    tried: Literal["", "starts"] = ""
+    tried: Literal["", "starts", "picks", "proxy"] = ""
     own: str = ""
     own_tried: bool = False
     check: str = ""

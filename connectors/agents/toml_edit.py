@@ -27,6 +27,7 @@ from pickysteve.connectors.agents.table import Entry
 __all__ = ["drop_toml", "put_toml", "read_toml"]
 
 HEADER = re.compile(r"^[ \t]*\[[^\n]*\][ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
+BLANK_LINE = re.compile(r"(?<=\n)\r?\n\Z")
 BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -133,12 +134,7 @@ def _cut(text: str, section: _Section) -> str:
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         lines.pop()
     end = section.start + len("".join(lines))
-    before = text[: section.start]
-    for blank in ("\r\n", "\n"):
-        if before.endswith(blank * 2):
-            before = before.removesuffix(blank)
-            break
-    return before + text[end:]
+    return BLANK_LINE.sub("", text[: section.start]) + text[end:]
 
 
 def _by_tomlkit(text: str, entry: Entry, expected: Any, *, put: bool) -> str:

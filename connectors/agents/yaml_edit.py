@@ -56,8 +56,11 @@ def put_yaml(text: str, route: tuple[str, ...], value: Any) -> str:
     return spliced(text, [Splice(node.start_mark.index, end, gap + json.dumps(value, ensure_ascii=False))])
 
 
-def drop_yaml(text: str, route: tuple[str, ...]) -> str:
-    """Take out the key of a route with its lines; comments around them stay."""
+def drop_yaml(text: str, route: tuple[str, ...], *, leave_null: bool = False) -> str:
+    """Take out the key of a route with its lines; comments around them stay.
+
+    A table that holds nothing then is written as `{}`, or with `leave_null` as a key without a value.
+    """
     node = _compose(text)
     for key in route[:-1]:
         found = _find(node, key) if isinstance(node, MappingNode) else None
@@ -73,7 +76,7 @@ def drop_yaml(text: str, route: tuple[str, ...]) -> str:
     end = _end(found[1])
     over = text.find("\n", end - (end > 0 and text[end - 1] == "\n"))
     end = len(text) if over < 0 else over + 1
-    alone = len(node.value) == 1 and len(route) > 1
+    alone = len(node.value) == 1 and len(route) > 1 and not leave_null
     return spliced(text, [Splice(start, end, _empty(text, start, found[0]) if alone else "")])
 
 

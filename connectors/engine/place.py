@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import warnings
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -64,7 +65,13 @@ def engine_place(settings: Settings) -> Place:
 
 
 def _private_folder() -> Path:
-    folder = user_runtime_path("pickysteve")
+    try:
+        with warnings.catch_warnings():
+            # agents seldom hand it on, and the folder that stands in for it is as private
+            warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set")
+            folder = user_runtime_path("pickysteve")
+    except PermissionError as error:
+        raise EngineUnavailable(f"There is no private folder for sockets ({error}).") from error
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = folder.lstat()
     ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()

@@ -11,11 +11,12 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from pickysteve.connectors.engine.client import Engine
 from pickysteve.connectors.http.context import Contexts
 from pickysteve.connectors.http.entrance import Entrance
+from pickysteve.connectors.http.filtering import OutputFilter
 from pickysteve.connectors.http.metrics import Metrics, Timed
 from pickysteve.connectors.http.openapi import docs_page, openapi_page
 from pickysteve.connectors.http.problems import Problem, of_error, problem_response
@@ -35,8 +36,8 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
     mcp = make_mcp_server(engine, offer_examples=settings.allow_examples)
     # Host and Origin are checked at the entrance, for every path alike
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    mcp_app = mcp.streamable_http_app(streamable_http_path="/", transport_security=unchecked)
-    proxy = Proxy(Contexts(engine, settings.proxy), host, metrics, _filters(settings))
+    mcp_route: Any = mcp.streamable_http_app(transport_security=unchecked).routes[0]
+    proxy = Proxy(Contexts(engine, settings.proxy), host, metrics, _output_filter(settings))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -55,7 +56,8 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
             Route("/openapi.json", openapi_page),
             Route("/docs", docs_page),
             *proxy.routes(),
-            Mount("/mcp", mcp_app),
+            # with and without the slash, as clients do not follow a redirect of a call
+            *(Route(path, mcp_route.endpoint) for path in ("/mcp", "/mcp/")),
         ],
         middleware=[
             Middleware(Timed, metrics=metrics),
@@ -66,12 +68,12 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
     )
 
 
-def _filters(settings: Settings) -> Any:
+def _output_filter(settings: Settings) -> OutputFilter | None:
     if not settings.proxy.filter_output:
         return None
     from pickysteve.tasks.engines.redact import StreamingRedactor, redact
 
-    return StreamingRedactor, redact
+    return OutputFilter(redact, StreamingRedactor)
 
 
 class _Rest:

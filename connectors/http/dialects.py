@@ -16,6 +16,11 @@ __all__ = ["CHAT", "DIALECTS", "MESSAGES", "RESPONSES", "Body", "Dialect", "Turn
 
 Body = dict[str, Any]
 # What agents put into the user's messages on their own account; it is no part of what the user asked.
+SYSTEM = ("system", "developer")
+SHORTEST_REMINDER, LONGEST_REMINDER = 40, 20_000
+"""Characters of an ending that may be the agent's: a shorter one may stand in a prompt by chance."""
+MOST_GAPS = 200
+"""Paragraphs at the end that are looked at: the search stays short for any text."""
 NOTES = re.compile(
     r"<(system-reminder|environment_context|user_instructions|permissions instructions)>.*?</\1>", re.DOTALL
 )
@@ -40,16 +45,27 @@ class Dialect:
     """A call of the same API that asks one question, with the JSON schema of the answer."""
     answer: Callable[[Body], str]
     """The text of such a call's response."""
+    prompt: str = ""
+    """The key of a system prompt that stands beside the messages."""
 
     def turns(self, body: Body) -> tuple[Turn, ...]:
         """The user's turns, in order; notes that the agent wrote are left out."""
         given = body.get(self.key)
         if isinstance(given, str):
-            return tuple(_turn(0, given))
+            return tuple(_turn(0, given, self._prompts(body)))
         if not isinstance(given, list):
             return ()
+        prompts = self._prompts(body)
         users = ((at, m) for at, m in enumerate(given) if isinstance(m, dict) and m.get("role") == "user")
-        return tuple(turn for at, message in users for turn in _turn(at, self._text(message.get("content"))))
+        return tuple(
+            turn for at, message in users for turn in _turn(at, self._text(message.get("content")), prompts)
+        )
+
+    def _prompts(self, body: Body) -> str:
+        given = body.get(self.key)
+        messages = [m for m in given if isinstance(m, dict)] if isinstance(given, list) else []
+        contents = [m.get("content") for m in messages if m.get("role") in SYSTEM]
+        return "\n\n".join(map(self._text, [body.get(self.prompt), *contents]))
 
     def _text(self, content: Any) -> str:
         if isinstance(content, str):
@@ -76,10 +92,21 @@ class Dialect:
         return {**message, "content": [*content, {"type": self.part, "text": text}]}
 
 
-def _turn(place: int, text: str) -> Iterator[Turn]:
-    said = NOTES.sub("", text).strip()
+def _turn(place: int, text: str, prompts: str) -> Iterator[Turn]:
+    said = _without_reminder(NOTES.sub("", text).strip(), prompts)
     if said:
         yield Turn(place, said)
+
+
+def _without_reminder(text: str, prompts: str) -> str:
+    """The text without paragraphs at its end that stand in a system prompt word for word, as Aider adds."""
+    gaps = list(re.finditer(r"\n\s*\n", text[-LONGEST_REMINDER:]))[-MOST_GAPS:]
+    before = max(len(text) - LONGEST_REMINDER, 0)
+    for gap in gaps:
+        ending = text[before + gap.end() :]
+        if len(ending) >= SHORTEST_REMINDER and ending in prompts:
+            return text[: before + gap.start()].rstrip()
+    return text
 
 
 def _ask_chat(body: Body, question: str, schema: Body) -> Body:
@@ -121,6 +148,6 @@ def _messages_answer(response: Body) -> str:
 
 
 CHAT = Dialect("/v1/chat/completions", "messages", "text", _ask_chat, _chat_answer)
-RESPONSES = Dialect("/v1/responses", "input", "input_text", _ask_responses, _responses_answer)
-MESSAGES = Dialect("/v1/messages", "messages", "text", _ask_messages, _messages_answer)
+RESPONSES = Dialect("/v1/responses", "input", "input_text", _ask_responses, _responses_answer, "instructions")
+MESSAGES = Dialect("/v1/messages", "messages", "text", _ask_messages, _messages_answer, "system")
 DIALECTS = (CHAT, RESPONSES, MESSAGES)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Filter", "MakeFilter", "filter_answer", "filter_events"]
+__all__ = ["Filter", "OutputFilter", "filter_answer", "filter_body", "filter_events"]
 
 Body = dict[str, Any]
 
@@ -25,7 +26,22 @@ class Filter(Protocol):
         """The rest."""
 
 
-MakeFilter = Callable[[], Filter]
+@dataclass(frozen=True)
+class OutputFilter:
+    """How a text is redacted as a whole, and what redacts one that streams."""
+
+    redact: Callable[[str], str]
+    streaming: Callable[[], Filter]
+
+
+def filter_body(content: bytes, redact: Callable[[str], str]) -> bytes:
+    """The bytes of a whole answer, the same where nothing is redacted; what is no JSON is read as a text."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return redact(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    clean = filter_answer(body, redact)
+    return content if clean == body else json.dumps(clean, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def filter_answer(body: Any, redact: Callable[[str], str]) -> Any:
@@ -46,6 +62,12 @@ def _redacted(key: str, value: Any, redact: Callable[[str], str]) -> Any:
     return filter_answer(value, redact)
 
 
+RESPONSE_DELTAS = frozenset(
+    f"response.{kind}.delta"
+    for kind in ("output_text", "refusal", "reasoning_text", "reasoning_summary_text")
+)
+
+
 # Server-sent events. Where the delta of an event's text is, and which stream of text it belongs to.
 
 
@@ -60,19 +82,18 @@ def _delta(event: Body) -> Iterator[tuple[str, Body, str]]:
         for key in ("text", "thinking"):
             if isinstance(delta.get(key), str):
                 yield f"block {event.get('index', 0)} {key}", delta, key
-    if event.get("type") == "response.output_text.delta" and isinstance(event.get("delta"), str):
-        yield f"output {event.get('output_index', 0)} {event.get('content_index', 0)}", event, "delta"
+    if event.get("type") in RESPONSE_DELTAS and isinstance(event.get("delta"), str):
+        places = [event.get(name, 0) for name in ("output_index", "content_index", "summary_index")]
+        yield f"{event['type']} {places}", event, "delta"
 
 
-async def filter_events(
-    parts: AsyncIterator[bytes], make: MakeFilter, redact: Callable[[str], str]
-) -> AsyncIterator[bytes]:
+async def filter_events(parts: AsyncIterator[bytes], output: OutputFilter) -> AsyncIterator[bytes]:
     """Server-sent events with their text redacted, across the borders of deltas.
 
     What a stream of text holds back is given with its next delta, or as one more delta of the same
     form before the event that ends it.
     """
-    state = _Streams(make, redact)
+    state = _Streams(output)
     async for event in _events(parts):
         for line in state.event(event):
             yield line
@@ -96,8 +117,8 @@ async def _events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 class _Streams:
     """The texts of one answer, each with its filter and its latest event as a form."""
 
-    def __init__(self, make: MakeFilter, redact: Callable[[str], str]) -> None:
-        self.make, self.redact = make, redact
+    def __init__(self, output: OutputFilter) -> None:
+        self.make, self.redact = output.streaming, output.redact
         self.filters: dict[str, tuple[Filter, bytes, Body]] = {}
 
     def event(self, event: bytes) -> Iterator[bytes]:

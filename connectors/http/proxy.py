@@ -14,10 +14,10 @@ from starlette.routing import Route
 
 from pickysteve.connectors.http.context import Contexts, Prepared
 from pickysteve.connectors.http.dialects import DIALECTS, Body, Dialect
-from pickysteve.connectors.http.filtering import MakeFilter, filter_answer, filter_events
+from pickysteve.connectors.http.filtering import OutputFilter, filter_body, filter_events
 from pickysteve.connectors.http.metrics import Metrics
 from pickysteve.connectors.http.problems import Problem
-from pickysteve.connectors.http.upstream import Upstream, answer_headers
+from pickysteve.connectors.http.upstream import Upstream, answer_headers, read_whole
 
 __all__ = ["Proxy", "read_json"]
 
@@ -26,13 +26,9 @@ class Proxy:
     """The model APIs in front of one model host."""
 
     def __init__(
-        self,
-        contexts: Contexts,
-        upstream: Upstream,
-        metrics: Metrics,
-        filters: tuple[MakeFilter, Callable[[str], str]] | None,
+        self, contexts: Contexts, upstream: Upstream, metrics: Metrics, output: OutputFilter | None
     ) -> None:
-        self.contexts, self.upstream, self.metrics, self.filters = contexts, upstream, metrics, filters
+        self.contexts, self.upstream, self.metrics, self.output = contexts, upstream, metrics, output
 
     def routes(self) -> list[Route]:
         """One route an API, and the list of models."""
@@ -60,31 +56,14 @@ class Proxy:
     async def _pass(self, answer: httpx.Response, more: dict[str, str]) -> Response:
         headers = {**answer_headers(answer), **more}
         kind = answer.headers.get("content-type", "")
-        if self.filters and kind.startswith("application/json"):
-            return await self._whole(answer, headers)
+        if self.output and kind.startswith("application/json"):
+            content = filter_body(await read_whole(answer), self.output.redact)
+            return Response(content, answer.status_code, headers)
         parts = _broken(answer)
-        if self.filters and kind.startswith("text/event-stream"):
-            parts = filter_events(parts, *self.filters)
+        if self.output and kind.startswith("text/event-stream"):
+            parts = filter_events(parts, self.output)
         closing = BackgroundTask(answer.aclose)
         return StreamingResponse(_closing(parts, answer), answer.status_code, headers, background=closing)
-
-    async def _whole(self, answer: httpx.Response, headers: dict[str, str]) -> Response:
-        try:
-            content = await answer.aread()
-        except httpx.HTTPError as error:
-            message = "The model host broke off in the middle of its answer: try again."
-            raise Problem(502, "upstream_broke_off", message) from error
-        finally:
-            await answer.aclose()
-        assert self.filters is not None  # noqa: S101 - told to the type checker
-        try:
-            body = json.loads(content)
-        except ValueError:
-            return Response(content, answer.status_code, headers)
-        clean = filter_answer(body, self.filters[1])
-        if clean != body:
-            content = json.dumps(clean, ensure_ascii=False).encode()
-        return Response(content, answer.status_code, headers)
 
 
 async def read_json(request: Request) -> Body:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -12,7 +11,7 @@ from starlette.datastructures import Headers
 from pickysteve.connectors.http.problems import Problem
 from pickysteve.flows.serving import ProxyConfig
 
-__all__ = ["Upstream", "answer_headers"]
+__all__ = ["Upstream", "answer_headers", "read_whole"]
 
 # Ours to say, or about one connection only.
 NOT_SENT = frozenset(
@@ -73,15 +72,13 @@ class Upstream:
     async def ask(self, path: str, headers: Headers, body: dict[str, Any]) -> dict[str, Any]:
         """A whole small answer as JSON; raises Problem when the host does not give one."""
         response = await self.send("POST", path, headers, body)
+        content = await read_whole(response)
+        if response.status_code != 200:
+            raise Problem(502, "upstream_refused", f"The model host answered {response.status_code}.")
         try:
-            content = await _whole(response)
-            if response.status_code != 200:
-                raise Problem(502, "upstream_refused", f"The model host answered {response.status_code}.")
             return dict(json.loads(content))
-        except (ValueError, TypeError, httpx.HTTPError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise Problem(502, "upstream_answer", "The model host's answer is no JSON object.") from error
-        finally:
-            await response.aclose()
 
     def _address(self, path: str) -> str:
         if not self.config.upstream:
@@ -108,17 +105,20 @@ def answer_headers(response: httpx.Response) -> dict[str, str]:
     }
 
 
-async def _whole(response: httpx.Response) -> bytes:
-    return b"".join([part async for part in _capped(response.aiter_bytes())])
-
-
-async def _capped(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    seen = 0
-    async for part in parts:
-        seen += len(part)
-        if seen > MOST_ANSWER_BYTES:
-            raise Problem(502, "upstream_answer", "The model host's answer is too long.")
-        yield part
+async def read_whole(response: httpx.Response) -> bytes:
+    """A whole answer, closed. Raises Problem 502 when the host breaks off, or the answer is too long."""
+    content = bytearray()
+    try:
+        async for part in response.aiter_bytes():
+            content += part
+            if len(content) > MOST_ANSWER_BYTES:
+                raise Problem(502, "upstream_answer", "The model host's answer is too long.")
+    except httpx.HTTPError as error:
+        message = "The model host broke off in the middle of its answer: try again."
+        raise Problem(502, "upstream_broke_off", message) from error
+    finally:
+        await response.aclose()
+    return bytes(content)
 
 
 def _cause(error: httpx.HTTPError) -> str:

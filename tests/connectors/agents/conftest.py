@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,25 @@ import pytest
 from pickysteve.connectors.agents.install import Place
 from pickysteve.connectors.agents.machine import Machine
 from pickysteve.connectors.agents.server import ServerCommand
-from pickysteve.connectors.agents.table import agent
+from pickysteve.connectors.agents.table import agent, agents
 
+NOW = datetime(2026, 11, 30, 12, 34, 56, tzinfo=UTC)
+FILES = [(one.id, index) for one in agents() for index in range(len(one.targets))]
 COMMANDS = {
     "linux": "/home/ada/.venv/bin/pickysteve",
     "macos": "/Users/ada/.venv/bin/pickysteve",
     "windows": r"C:\Users\ada lovelace\venv\Scripts\pickysteve.exe",
 }
+
+
+def write(place, content):
+    if content is not None:
+        place.path.parent.mkdir(parents=True, exist_ok=True)
+        place.path.write_bytes(content)
+
+
+def tree(folder):
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Configuration files as users have them, and what editors and systems do to them."""
 
+from hypothesis import strategies as st
+
 MARK = b"\xef\xbb\xbf"
 
 JSON = b"""\
@@ -85,3 +87,28 @@ def contents(form, *, every):
     yield from (("missing", None), ("empty", b""))
     for number, sample in enumerate(SAMPLES[form] if every else SAMPLES[form][:1]):
         yield from ((f"{name} {number}", change(sample)) for name, change in VARIANTS.items())
+
+
+KINDS = {
+    "json": "claude-code",
+    "json-comments": "gemini-cli",
+    "jsonc": "cursor",
+    "json5": "openclaw",
+    "toml": "codex",
+    "yaml": "goose",
+}
+PIECES = (
+    *(b"\n", b"\r\n", b" ", b"\t", b",", b"{", b"}", b"[", b"]", b":", b"=", b"#", b'"', b"'", b"- ", b"\\"),
+    *(b"// x\n", b"/* y */", b"a", b"mcpServers", b"pickysteve", b"extensions:\n", b"mcp_servers"),
+    *(MARK, b"\xc3\xa9", b"\xff"),
+)
+
+
+@st.composite
+def damaged(draw, form):
+    """A file as users have it, after some keys were hit by chance."""
+    content = draw(st.sampled_from(SAMPLES[form]))
+    hits = st.tuples(st.integers(0, 400), st.sampled_from(PIECES), st.integers(0, 9))
+    for at, piece, width in draw(st.lists(hits, max_size=4)):
+        content = content[:at] + piece + content[at + width :]
+    return content

@@ -157,6 +157,7 @@ def test_comments_around_a_member_that_goes_stay(text, left):
         ("jsonc", "{'a': 1}"),
         ("jsonc", '{"a": 1} x'),
         ("json5", "{a: 1,,}"),
+        ("json5", "{\ufeffa b: 1}"),
         ("json", "[" * 100_000),
         ("json5", '{"a": /* never closed }'),
     ],

@@ -62,6 +62,11 @@ def test_the_entry_is_a_table_at_the_end(before, after):
     assert put(before) == after
 
 
+@pytest.mark.parametrize("text", ["\r\na = 1\n", "a = 1\r\nb = 2\n", "a = 1\nb = 2\r\n"])
+def test_a_file_with_both_kinds_of_line_breaks_comes_back_as_well(text):
+    assert drop(put(text), tomllib.loads(text)) == text
+
+
 def test_servers_that_are_written_inline_stay_inline():
     done = put('mcp_servers = { x = { command = "y" } } # mine\n')
     assert done.startswith('mcp_servers = { x = { command = "y" }') and done.endswith("} # mine\n")

@@ -82,6 +82,11 @@ def test_a_table_that_was_there_before_us_stays_when_it_is_empty():
     assert disconnected(text.encode(), "yaml", (ENTRY,)).decode() == "extensions: {}\nz: 1\n"
 
 
+@pytest.mark.parametrize("text", ["extensions:\nz: 1\n", "extensions: # none yet\n  # soon\nz: 1\n"])
+def test_a_key_that_had_no_value_has_none_again(text):
+    assert disconnected(put(text).encode(), "yaml", (ENTRY,), read_yaml(text)).decode() == text
+
+
 def test_the_only_key_of_a_block_leaves_an_empty_table():
     text = put("extensions:\n  old: 1\n").replace("  old: 1\n", "")
     assert read_yaml(disconnected(text.encode(), "yaml", (ENTRY,)).decode()) == {"extensions": {}}

@@ -8,9 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from mcp.client.client import Client
 
 from pickysteve.connectors.engine.client import LocalEngine, SharedEngine
 from pickysteve.connectors.engine.place import engine_place
+from pickysteve.connectors.mcp_server import make_mcp_server
 from pickysteve.errors import EngineUnavailable, RequestInvalid
 from pickysteve.flows.settings import load_settings
 
@@ -80,6 +82,24 @@ def test_a_killed_engine_is_told_and_the_next_call_gets_a_new_one(shared):
     assert asyncio.run(engine.call("pick", text=REQUEST))["picks"] == ["rust-build-errors"]
 
 
+def test_an_agent_is_told_of_a_killed_engine_and_its_next_call_works(shared):
+    engine, place = shared
+
+    async def work():
+        async with Client(make_mcp_server(engine)) as client:
+            await client.call_tool("list_skills", {"limit": 1})
+            (pid,) = engine_pids(place)
+            asked = {"request": "review this. " * 4_000}
+            call = asyncio.create_task(client.call_tool("pick_context", asked))
+            await asyncio.sleep(0.3)
+            os.kill(pid, signal.SIGKILL)
+            return await call, await client.call_tool("pick_context", {"request": REQUEST})
+
+    broken, well = asyncio.run(work())
+    assert broken.is_error and "ask again" in broken.content[0].text
+    assert well.structured_content["skills"] == ["rust-build-errors"]
+
+
 def test_an_idle_engine_stops_and_leaves_no_socket(variables, monkeypatch):
     monkeypatch.setenv("PS_ENGINE_IDLE_SECONDS", "1")
     engine = SharedEngine(load_settings())
@@ -103,6 +123,11 @@ def test_a_folder_that_others_can_open_is_refused(variables, tmp_path):
     (tmp_path / "pickysteve").chmod(0o755)
     with pytest.raises(EngineUnavailable, match="only this account"):
         engine_place(load_settings())
+
+
+def test_without_a_runtime_folder_of_the_session_nothing_is_said(variables, monkeypatch):
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    assert engine_place(load_settings()).folder.name == "pickysteve"
 
 
 def test_an_engine_in_this_process_answers_the_same(small_settings):

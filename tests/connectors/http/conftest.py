@@ -67,8 +67,8 @@ class ModelHost:
         if self.status != 200:
             return JSONResponse({"error": {"message": "no"}}, self.status, {"retry-after": "7"})
         text = "".join(self.deltas)
-        if "response_format" in body and self.choice is not None:
-            text = self.choice
+        if self.choice is not None and (chosen := chosen_answer(body, self.choice)):
+            return JSONResponse(chosen)
         if body.get("stream"):
             events = chat_events(self.deltas) if "chat" in request.url.path else message_events(self.deltas)
             return StreamingResponse(self.slowly(events), media_type="text/event-stream")
@@ -92,6 +92,21 @@ class ModelHost:
                 raise RuntimeError("the host dies in the middle")
             yield event
             await asyncio.sleep(self.pause)
+
+
+def chosen_answer(body, choice):
+    """An answer in the schema that a call of one of the three APIs asks for; None where it asks for none."""
+    if "response_format" in body:
+        return {"choices": [{"message": {"role": "assistant", "content": choice}}]}
+    if "format" in body.get("text", {}):
+        return {"output": [{"type": "message", "content": [{"type": "output_text", "text": choice}]}]}
+    if "tool_choice" in body:
+        try:
+            given = json.loads(choice)
+        except ValueError:
+            return {"content": [{"type": "text", "text": choice}]}
+        return {"content": [{"type": "tool_use", "name": "choice", "input": given}]}
+    return None
 
 
 def chat_events(deltas):

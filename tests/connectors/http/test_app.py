@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from mcp.client.client import Client
 
 from pickysteve.tasks.assemble import parse_bundle
@@ -64,12 +65,14 @@ def test_every_described_path_is_served(serving):
         assert "/v1/messages" in client.get("/docs").text
 
 
-def test_mcp_over_http_answers_the_official_client(serving):
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_mcp_over_http_answers_the_official_client(serving, path, mode):
     async def work(address):
-        async with Client(f"{address}/mcp/") as client:
+        async with Client(f"{address}{path}", mode=mode) as client:
             return await client.call_tool("pick_context", {"request": REQUEST})
 
     with serving() as http:
         result = asyncio.run(work(str(http.base_url).rstrip("/")))
         assert result.structured_content["skills"] == ["rust-build-errors"]
-        assert http.post("/mcp/", json={}, headers={"origin": "https://evil.example"}).status_code == 403
+        assert http.post(path, json={}, headers={"origin": "https://evil.example"}).status_code == 403

@@ -56,6 +56,49 @@ def test_notes_that_an_agent_wrote_are_no_part_of_what_the_user_said():
     assert said(CHAT, {"messages": [only]}) == []
 
 
+RULES = "Give back each file whole.\n\nYou MUST NOT leave out a line of it, whatever its length."
+
+
+@pytest.mark.parametrize(
+    ("dialect", "prompt"),
+    [
+        (CHAT, {"messages": [{"role": "system", "content": f"You edit files.\n{RULES}"}]}),
+        (CHAT, {"messages": [{"role": "developer", "content": [{"type": "text", "text": RULES}]}]}),
+        (RESPONSES, {"instructions": RULES, "input": []}),
+        (MESSAGES, {"system": [{"type": "text", "text": RULES}], "messages": []}),
+    ],
+)
+def test_a_reminder_of_the_system_prompt_at_the_end_is_no_part_of_it_either(dialect, prompt):
+    def turns(text):
+        messages = [*prompt[dialect.key], {"role": "user", "content": text}]
+        return [turn.text for turn in dialect.turns({**prompt, dialect.key: messages})]
+
+    assert turns(f"fix my test\n\n{RULES}\n") == ["fix my test"]
+    # only whole paragraphs at the end, only word for word, and never all of the text
+    assert turns(f"{RULES}\n\nfix my test") == [f"{RULES}\n\nfix my test"]
+    assert turns(f"fix my test\n\n{RULES} Ever.") == [f"fix my test\n\n{RULES} Ever."]
+    assert turns(RULES) == ["Give back each file whole."]
+
+
+def test_a_reminder_is_found_behind_a_long_request_and_long_ones_cost_little():
+    request = "word " * 10_000
+    messages = [
+        {"role": "system", "content": RULES},
+        {"role": "user", "content": f"{request}\n\n{RULES}"},
+        {"role": "user", "content": "a\n\n" * 200_000 + "b"},
+    ]
+    first, second = CHAT.turns({"messages": messages})
+    assert first.text == request.strip() and len(second.text) == 600_001
+
+
+def test_a_short_ending_that_a_prompt_holds_by_chance_stays():
+    messages = [
+        {"role": "system", "content": "Say yes, or no."},
+        {"role": "user", "content": "is it?\n\nno."},
+    ]
+    assert said(CHAT, {"messages": messages}) == [(1, "is it?\n\nno.")]
+
+
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.path)
 @given(value=JSON)
 def test_a_body_that_is_not_of_the_api_has_no_turns(dialect, value):

@@ -98,6 +98,25 @@ def test_a_length_that_is_none_is_refused(serving, length):
         assert b" 400 " in answer or b" 413 " in answer
 
 
+def test_what_goes_beyond_the_length_is_no_part_of_the_body(serving):
+    with serving() as client:
+        address = str(client.base_url).rstrip("/")
+        answer = raw(address, HEAD + b'5\r\n\r\n{"request": "hello"}')
+        assert b" 400 " in answer and b"not JSON" in answer
+        both = HEAD + b"21\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /skills HTTP/1.1\r\n\r\n"
+        assert b" 400 " in raw(address, both)
+        assert client.get("/skills").status_code == 200
+
+
+def test_a_body_that_ends_before_its_length_is_never_acted_on(serving):
+    with serving() as client:
+        host, port = str(client.base_url).removeprefix("http://").rstrip("/").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(HEAD + b'5000\r\n\r\n{"request": "borrow checker"}')
+        numbers = client.get("/metrics").text
+        assert "pickysteve_picks_total{" not in numbers
+
+
 def test_a_token_is_asked_for_where_one_is_set(serving):
     with serving(token="tell-nobody") as client:
         assert client.get("/skills").status_code == 401

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pickysteve.connectors.http.filtering import filter_answer, filter_events
+from pickysteve.connectors.http.filtering import OutputFilter, filter_answer, filter_body, filter_events
 
 SECRET = "sesame"
 
@@ -39,7 +39,7 @@ def run(parts):
             yield part
 
     async def collect():
-        return [event async for event in filter_events(source(), Holding, redact)]
+        return [event async for event in filter_events(source(), OutputFilter(redact, Holding))]
 
     return b"".join(asyncio.run(collect()))
 
@@ -55,6 +55,16 @@ def block(text):
     return b"event: content_block_delta\ndata: " + json.dumps(body).encode() + b"\n\n"
 
 
+def response(text, kind="output_text"):
+    body = {"type": f"response.{kind}.delta", "output_index": 0, "content_index": 0, "delta": text}
+    return b"event: response\ndata: " + json.dumps(body).encode() + b"\n\n"
+
+
+def refusal(text):
+    return response(text, "refusal")
+
+
+OVER = b'data: {"type":"response.completed","response":{"output":[]}}\n\n'
 STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n'
 DONE = b"data: [DONE]\n\n"
 
@@ -69,10 +79,14 @@ def text_of(stream):
                 texts.append(choice["delta"].get("content") or "")
             if body.get("type") == "content_block_delta":
                 texts.append(body["delta"]["text"])
+            if body.get("type", "").startswith("response.") and "delta" in body:
+                texts.append(body["delta"])
     return "".join(texts)
 
 
-@pytest.mark.parametrize(("make", "end"), [(chat, DONE), (block, STOP)])
+@pytest.mark.parametrize(
+    ("make", "end"), [(chat, DONE), (block, STOP), (response, OVER), (refusal, OVER), (response, b"")]
+)
 @given(
     pieces=st.lists(st.text(alphabet="sesamx ", max_size=8), max_size=8),
     cut=st.integers(min_value=1, max_value=50),
@@ -130,3 +144,17 @@ def test_of_a_whole_answer_only_texts_are_touched():
         "sesame",
         answer["choices"][0]["message"]["tool_calls"],
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "clean"),
+    [
+        (b'{ "content" :"hi" }', b'{ "content" :"hi" }'),
+        (b'{"content": "a sesame"}', b'{"content": "a [x]"}'),
+        (b"a sesame, \xff and no JSON", b"a [x], \xff and no JSON"),
+        (b"[" * 100_000 + b"sesame", b"[" * 100_000 + b"[x]"),
+    ],
+    ids=["nothing to redact", "redacted", "no JSON", "nested too deeply"],
+)
+def test_a_whole_body_keeps_every_byte_but_what_is_redacted(content, clean):
+    assert filter_body(content, redact) == clean

@@ -5,7 +5,9 @@ import json
 import threading
 
 import pytest
+from starlette.responses import StreamingResponse
 
+from pickysteve.connectors.http import upstream
 from pickysteve.tasks.assemble import parse_bundle
 
 REQUEST = "the borrow checker rejects my struct with a reference in it"
@@ -146,48 +148,113 @@ def test_a_host_that_dies_in_the_middle_of_a_stream_is_told_as_an_event(serving,
     assert "Hello" in text and "upstream_broke_off" in text
 
 
+@pytest.mark.parametrize("proxy", [{}, {"filter_output": False}])
+def test_a_host_that_dies_in_the_middle_of_a_whole_answer_is_told(serving, model_host, proxy):
+    async def dies(request):
+        async def half():
+            yield b'{"choices": ['
+            raise RuntimeError("the host dies in the middle")
+
+        return StreamingResponse(half(), media_type="application/json")
+
+    model_host.call = dies
+    with serving(proxy=proxy) as client:
+        answer = client.post("/v1/chat/completions", json=chat())
+        assert "upstream_broke_off" in answer.text
+
+
+def test_an_answer_that_is_too_long_is_not_kept(serving, model_host, monkeypatch):
+    monkeypatch.setattr(upstream, "MOST_ANSWER_BYTES", 1_000)
+    model_host.deltas = ["x" * 2_000]
+    with serving() as client:
+        answer = client.post("/v1/chat/completions", json=chat())
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_answer")
+
+
 def test_sixty_four_streams_at_once_all_arrive_whole(serving, model_host):
     model_host.deltas = [f"piece {number} " for number in range(20)]
     model_host.pause = 0.01
     whole = []
     with serving() as client:
 
-        def stream():
-            with client.stream("POST", "/v1/chat/completions", json=chat(stream=True)) as answer:
+        def stream(number):
+            call = chat(f"{REQUEST} {number % 8}", stream=True)
+            with client.stream("POST", "/v1/chat/completions", json=call) as answer:
                 text = answer.read().decode()
                 whole.append((answer.status_code, text.count("piece"), text.endswith("data: [DONE]\n\n")))
 
-        client.post("/v1/chat/completions", json=chat())
-        threads = [threading.Thread(target=stream) for _ in range(64)]
+        threads = [threading.Thread(target=stream, args=(number,)) for number in range(64)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     assert whole == [(200, 20, True)] * 64
+    assert len(model_host.asked) == 64
+    assert all(bundle_in(asked["messages"][0]["content"]) for asked in model_host.asked)
 
 
-def test_the_users_own_model_settles_an_ambiguous_pick(serving, model_host, local_engine, engines):
-    ambiguous = next(
-        text
-        for text in ("my postgres queries and schema changes", "rust code trouble", "look at my database")
-        if local_engine.service.pick(text).pick.ambiguous
+@pytest.fixture(scope="module")
+def ambiguous(local_engine):
+    """A request that more than one skill of the small registry may answer, and these skills."""
+    texts = ("my postgres queries and schema changes", "rust code trouble", "look at my database")
+    picks = {text: local_engine.service.pick(text).pick for text in texts}
+    return next((text, pick.prediction_set) for text, pick in picks.items() if pick.ambiguous)
+
+
+def schema_of(question):
+    """The schema that a question asks an answer in."""
+    if "response_format" in question:
+        return question["response_format"]["json_schema"]["schema"]
+    return (
+        question["text"]["format"]["schema"] if "text" in question else question["tools"][0]["input_schema"]
     )
-    options = local_engine.service.pick(ambiguous).pick.prediction_set
+
+
+CALLS = {
+    "/v1/chat/completions": lambda text: {"messages": [{"role": "user", "content": text}]},
+    "/v1/responses": lambda text: {"input": text},
+    "/v1/messages": lambda text: {"max_tokens": 9, "messages": [{"role": "user", "content": text}]},
+}
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_the_users_own_model_settles_an_ambiguous_pick(serving, model_host, ambiguous, path):
+    text, options = ambiguous
     model_host.choice = json.dumps({"skill": options[-1]})
     with serving(proxy={"judge": "upstream"}) as client:
-        answer = client.post("/v1/chat/completions", json=chat(ambiguous))
+        answer = client.post(path, json={"model": "fake", **CALLS[path](text)})
         assert answer.headers["x-pickysteve-skills"] == options[-1]
     question, call = model_host.asked
-    assert question["response_format"]["json_schema"]["schema"]["properties"]["skill"]["enum"] == [
-        *options,
-        "none",
-    ]
-    assert [s.skill_id for s in bundle_in(call["messages"][0]["content"])] == [options[-1]]
-    for choice in ("no json", json.dumps({"skill": "rm -rf"}), json.dumps({"other": 1})):
-        model_host.choice = choice
-        with serving(proxy={"judge": "upstream"}) as client:
-            answer = client.post("/v1/chat/completions", json=chat(ambiguous))
-            assert answer.headers["x-pickysteve-skills"] == options[0]
+    assert schema_of(question)["properties"]["skill"]["enum"] == [*options, "none"]
+    assert "messages" not in call or len(call["messages"]) == 1
+    said = call["input"] if "input" in call else call["messages"][0]["content"]
+    assert [s.skill_id for s in bundle_in(said)] == [options[-1]]
+
+
+@pytest.mark.parametrize("path", CALLS)
+@pytest.mark.parametrize("choice", ["no json", json.dumps({"skill": "rm -rf"}), json.dumps({"other": 1})])
+def test_an_answer_that_is_no_choice_changes_nothing(serving, model_host, ambiguous, path, choice):
+    text, options = ambiguous
+    model_host.choice = choice
+    with serving(proxy={"judge": "upstream"}) as client:
+        answer = client.post(path, json={"model": "fake", **CALLS[path](text)})
+        assert answer.headers["x-pickysteve-skills"] == options[0]
+
+
+def test_the_users_own_model_may_say_that_none_fits_and_is_not_asked_unless_that_is_set(
+    serving, model_host, ambiguous
+):
+    text, options = ambiguous
+    model_host.choice = json.dumps({"skill": "none"})
+    with serving(proxy={"judge": "upstream"}) as client:
+        answer = client.post("/v1/chat/completions", json=chat(text))
+        assert answer.headers["x-pickysteve-status"] == "no_confident_match"
+    assert model_host.asked[-1] == chat(text)
+    model_host.asked.clear()
+    with serving() as client:
+        answer = client.post("/v1/chat/completions", json=chat(text))
+        assert answer.headers["x-pickysteve-skills"] == options[0]
+    assert len(model_host.asked) == 1
 
 
 def test_the_openai_client_streams_and_lists_models(serving, model_host):
