@@ -79,6 +79,7 @@ def _top(
 def pick(
     request: Annotated[str, typer.Argument(help='What you need, in words; "-" reads standard input.')],
     registry: RegistryOption = None,
+    profile: cli_skills.ProfileOption = None,
     exclude: Annotated[list[str] | None, typer.Option(help="A skill never to pick; repeatable.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     bundle: Annotated[bool, typer.Option("--bundle", help="Print only the bounded bundle.")] = False,
@@ -92,7 +93,7 @@ def pick(
     ] = False,
 ) -> None:
     """Pick the skill that a request needs. Exit code 0: a pick or an abstention; 3: blocked."""
-    given = {"registry": registry, "allow_uncalibrated": allow_uncalibrated or None}
+    given = {"registry": registry, "profile": profile, "allow_uncalibrated": allow_uncalibrated or None}
     console = Console(highlight=False)
     show = show_piece(console) if not (as_json or bundle) else None
     trace, engines = _pick(

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from pickysteve.flows.settings import Settings
     from pickysteve.tasks.engines.index import SearchIndex
 
-__all__ = ["JsonOption", "RegistryOption", "bring_up_to_date", "open_registry", "register", "skills"]
+__all__ = [
+    "JsonOption",
+    "ProfileOption",
+    "RegistryOption",
+    "bring_up_to_date",
+    "open_registry",
+    "register",
+    "skills",
+]
 
 skills = typer.Typer(help="List, show and check the skills of a registry.", no_args_is_help=True)
 examples = typer.Typer(help="List, add and remove example requests.", no_args_is_help=True)
@@ -25,6 +33,12 @@ skills.add_typer(examples, name="examples")
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
+]
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", help="Settings that go together: embedded, local or hosted.", show_default=False
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 

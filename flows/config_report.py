@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
+from pickysteve.flows.profiles import PROFILES
 from pickysteve.flows.settings import DELIMITER, PREFIX, Settings, config_file, load_settings
 from pickysteve.registry.models import Value
 
@@ -23,7 +24,7 @@ class SettingRow(Value):
     value: Any
     """As JSON; of a secret only that there is one."""
     origin: str
-    """ "default", the file's path, the variable's name, or "command line"."""
+    """ "default", "profile NAME", the file's path, the variable's name, or "command line"."""
 
 
 def config_rows(**given: Any) -> tuple[SettingRow, ...]:
@@ -33,6 +34,7 @@ def config_rows(**given: Any) -> tuple[SettingRow, ...]:
         "command line": {name: value for name, value in given.items() if value is not None},
         "environment": EnvSettingsSource(Settings)(),
         str(config_file()): TomlConfigSettingsSource(Settings, config_file())(),
+        f"profile {settings.profile}": PROFILES[settings.profile],
     }
     values = settings.model_dump(mode="json")
     return tuple(
