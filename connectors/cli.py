@@ -18,6 +18,7 @@ from pickysteve.connectors import (
     cli_connect,
     cli_eval,
     cli_export,
+    cli_graph,
     cli_ingest,
     cli_review,
     cli_runs,
@@ -57,6 +58,7 @@ gate_cli.register(app)
 cli_serve.register(app)
 cli_connect.register(app)
 cli_config.register(app)
+cli_graph.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)

@@ -96,7 +96,7 @@ def warm(settings: Settings, progress: Progress = quiet) -> Warmed:
 
 def _all_current(data: IndexData, scanner: Scanner, progress: Progress) -> bool:
     """Whether every text is served, or not, as its verdict of now says."""
-    texts = surfaces(data.units.values(), data.skills.values())
+    texts = surfaces(data.units.values(), data.skills.values(), data.edges)
     same = True
     for done, (text, surface) in enumerate(texts, start=1):
         stored = data.verdicts.get(text_digest(text))

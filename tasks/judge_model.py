@@ -19,7 +19,7 @@ from pickysteve.tasks.engines.reranker import Calibration
 from pickysteve.tasks.judge import JudgeConfig, abstention, judge_pool, shortlist_of, which_question
 from pickysteve.tasks.roles import MODEL_STAGE_SECONDS, Role
 from pickysteve.tasks.stage import stage
-from pickysteve.tasks.values import Notes, Option, Pick, Pool, Route
+from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
 
 __all__ = ["Judgement", "judge", "judge_with_model", "judgement_over"]
 
@@ -78,9 +78,19 @@ def _texts(
     for number, option in enumerate(options, start=1):
         units = [index.unit(unit_id) for unit_id in index.allowed_units(option.skill_id)]
         note = noted.get(option.skill_id)
-        lines = [f"not for: {note.not_for}"] if note and note.not_for else []
+        lines = _notes(note) if note else []
         lines += [unit.description for unit in units[:1]] + [unit.body for unit in units]
         yield f"option {number}: {option.skill_id}", "\n\n".join(lines)[:room]
+
+
+def _notes(note: Note) -> list[str]:
+    """What the knowledge graph says of an option."""
+    lines = [f"not for: {note.not_for}"] if note.not_for else []
+    for contrast in note.contrasts:
+        about = f": {contrast.distinguisher}" if contrast.distinguisher else ""
+        signal = f" This one when a request says: {contrast.signal}." if contrast.signal else ""
+        lines.append(f"often confused with {contrast.other}{about}{signal}")
+    return lines
 
 
 def _pick(answer: Judgement, options: Sequence[Option], pool: Pool, notes: Notes, index: SearchIndex) -> Pick:

@@ -13,7 +13,7 @@ from pickysteve.tasks.judge import JudgeConfig, judge_pool
 from pickysteve.tasks.judge_model import judge, judge_with_model, judgement_over
 from pickysteve.tasks.roles import OFF, open_roles
 from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
+from pickysteve.tasks.values import Contrast, Note, Notes, Option, Pick, Pool, Route
 
 ROUTE = Route(query="the sail tears whenever it is windy", clauses=())
 NOTES = Notes(notes=(Note(skill_id="clocks", not_for="Not for ships."),))
@@ -53,10 +53,10 @@ POOL = pool("apples", "boats", "clocks")
 def decide(host: Any, index: Any, calibration_with: Any) -> Any:
     role = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m", timeout_seconds=1)).judge
 
-    def run(answer: Any, pooled: Pool = POOL, **config: Any) -> Pick:
+    def run(answer: Any, pooled: Pool = POOL, notes: Notes = NOTES, **config: Any) -> Pick:
         host.tells(answer if callable(answer) else hosts.says(answer))
         calibration = calibration_with(floor=0.3)
-        return judge_with_model(ROUTE, pooled, NOTES, index, calibration, role, JudgeConfig(**config))
+        return judge_with_model(ROUTE, pooled, notes, index, calibration, role, JudgeConfig(**config))
 
     return run
 
@@ -80,6 +80,14 @@ def test_it_reads_what_the_gate_allows_and_nothing_else(decide: Any, host: Any) 
     assert ROUTE.query in read
     assert "How to mend boats." in read and "not for: Not for ships." in read
     assert "answer 1" not in read
+
+
+def test_it_reads_what_the_graph_says_of_an_option(decide: Any, host: Any, index: Any) -> None:
+    contrast = Contrast(other="boats", distinguisher="Whether it grows.", signal="fruit", other_signal="keel")
+    noted = Notes(notes=(Note(skill_id="apples", contrasts=(contrast,)),))
+    decide(ONE, notes=noted)
+    read = host.asked[0]["messages"][1]["content"]
+    assert "often confused with boats: Whether it grows. This one when a request says: fruit." in read
 
 
 def test_a_model_in_doubt_leaves_a_shortlist(decide: Any) -> None:
