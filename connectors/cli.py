@@ -16,6 +16,7 @@ from pickysteve.connectors import (
     cli_calibrate,
     cli_config,
     cli_connect,
+    cli_enrich,
     cli_eval,
     cli_export,
     cli_graph,
@@ -59,6 +60,7 @@ cli_serve.register(app)
 cli_connect.register(app)
 cli_config.register(app)
 cli_graph.register(app)
+cli_enrich.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)

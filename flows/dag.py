@@ -135,5 +135,5 @@ def fingerprints(engines: Engines, settings: Settings) -> dict[str, str]:
         "reranker": engines.reranker.fingerprint,
         "gate": gate_fingerprint(engines.defender, settings.gate, engines.roles.auditor),
         "calibration": engines.calibration.fingerprint,
-        **{role.name: role.fingerprint for role in named if role.model},
+        **{role.name: role.fingerprint for role in named if role.model and role.name != "enricher"},
     }

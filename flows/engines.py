@@ -10,11 +10,13 @@ from platformdirs import user_data_path
 from pickysteve.calibration.fitted import EMBEDDED, EMBEDDED_RERANKER, Fitted, read_fitted, uncalibrated
 from pickysteve.errors import CalibrationMismatch, IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
+from pickysteve.flows.enrichment import apply_enriched
 from pickysteve.flows.examples import apply_overlay
 from pickysteve.flows.ingest import Ingested, ingest_registry
 from pickysteve.flows.review import follows, read_decisions
 from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
+from pickysteve.registry.catalogue import Catalogue
 from pickysteve.registry.index import IndexData, read_index
 from pickysteve.tasks.engines.cross_encoder import CrossEncoder, PairScorer
 from pickysteve.tasks.engines.embedder import Embedder, MiniLM, open_encoder
@@ -60,12 +62,18 @@ def ingest(
         defender=Guard(),
         config=settings.gate,
         auditor=open_roles(settings.llm).auditor,
-        overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
+        overlay=lambda catalogue: _overlay(settings.registry, catalogue),
         verdicts=verdict_folder(settings),
         strict=strict,
         fresh=fresh,
         progress=progress,
     )
+
+
+def _overlay(registry: Path, catalogue: Catalogue) -> None:
+    """What a model wrote for the skills, then what the user made of it."""
+    apply_enriched(registry, catalogue)
+    apply_overlay(registry, catalogue)
 
 
 def open_engines(settings: Settings, progress: Progress = quiet, *, executes: bool = False) -> Engines:

@@ -164,9 +164,8 @@ def _without_refused_notes(skill: Skill, verdicts: dict[str, Verdict], problems:
         _refusal(f"{skill.skill_id} (an example or not_for)", verdicts[text_digest(t)]) for t in refused
     ]
     kept = tuple(example for example in skill.examples if example.text not in refused)
-    return skill.model_copy(
-        update={"examples": kept, "not_for": "" if skill.not_for in refused else skill.not_for}
-    )
+    notes = {name: "" for name in ("not_for", "summary") if getattr(skill, name) in refused}
+    return skill.model_copy(update={"examples": kept} | notes)
 
 
 def _refusal(path: str, verdict: Verdict) -> Problem:

@@ -73,8 +73,9 @@ def is_provisional(verdict: Verdict) -> bool:
 
 
 def note_texts(skill: Skill) -> list[str]:
-    """What stands beside a skill's files and may reach a model: its examples and its not-for note."""
-    return [example.text for example in skill.examples] + ([skill.not_for] if skill.not_for else [])
+    """What stands beside a skill's files and may reach a model: examples, not-for note and summary."""
+    notes = [skill.not_for, skill.summary]
+    return [example.text for example in skill.examples] + [note for note in notes if note]
 
 
 def surfaces(

@@ -26,6 +26,7 @@ from pickysteve.tasks.assemble import AssembleConfig
 from pickysteve.tasks.compat import CompatConfig
 from pickysteve.tasks.engines.embedder import EmbedConfig
 from pickysteve.tasks.engines.llm import LlmConfig
+from pickysteve.tasks.enrich import EnrichConfig
 from pickysteve.tasks.execute import ExecuteConfig
 from pickysteve.tasks.floor import FloorConfig
 from pickysteve.tasks.gate import GateConfig
@@ -96,6 +97,7 @@ class Settings(BaseSettings):
     judge: JudgeConfig = JudgeConfig()
     compat: CompatConfig = CompatConfig()
     assemble: AssembleConfig = AssembleConfig()
+    enrich: EnrichConfig = EnrichConfig()
     execute: ExecuteConfig = ExecuteConfig()
     serve: ServeConfig = ServeConfig()
     proxy: ProxyConfig = ProxyConfig()

@@ -215,8 +215,9 @@ def shortlist_of(skills: Sequence[str], notes: Notes, index: SearchIndex) -> dic
 
 def _line(skill_id: str, note: Note | None, among: Sequence[str], index: SearchIndex) -> str:
     # not the skill's own description: that of a file which the gate refused is not repeated
-    units = map(index.unit, index.allowed_units(skill_id))
-    parts = [_short(next((unit.description for unit in units), ""), 200)]
+    units = [index.unit(unit_id) for unit_id in index.allowed_units(skill_id)[:1]]
+    about = [unit.description or index.skills[skill_id].summary for unit in units]
+    parts = [_short("".join(about), 200)]
     if note and note.not_for:
         parts.append(_short(note.not_for, 200))
     told = [contrast for contrast in note.contrasts if contrast.other in among] if note else []

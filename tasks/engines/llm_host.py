@@ -55,6 +55,11 @@ class HostedModel:
         self.model = model
 
     @property
+    def name(self) -> str:
+        """What the host calls it."""
+        return self.model
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 over host kind, model and options; neither address nor key."""
         options = ("provider", "max_answer_tokens", "context_tokens", "deterministic")
