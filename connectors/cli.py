@@ -24,6 +24,7 @@ from pickysteve.connectors import (
     cli_review,
     cli_runs,
     cli_serve,
+    cli_setup,
     cli_skills,
     cli_trifecta,
     cli_warm,
@@ -61,6 +62,7 @@ cli_connect.register(app)
 cli_config.register(app)
 cli_graph.register(app)
 cli_enrich.register(app)
+cli_setup.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)

@@ -20,6 +20,7 @@ from pydantic_settings import (
 )
 
 from pickysteve.errors import SettingsInvalid
+from pickysteve.flows.keys import KeySource
 from pickysteve.flows.profiles import ProfileName, ProfileSource
 from pickysteve.flows.serving import ProxyConfig, ServeConfig
 from pickysteve.tasks.assemble import AssembleConfig
@@ -117,12 +118,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Command line first, then the environment, the file and the profile.
+        """Command line first, then the environment, the file, the profile, and the key that setup kept.
 
         No .env is read: nobody trusts the folder that it lies in.
         """
         file = TomlConfigSettingsSource(settings_cls, config_file())
-        return init_settings, env_settings, file, ProfileSource(settings_cls)
+        return init_settings, env_settings, file, ProfileSource(settings_cls), KeySource(settings_cls)
 
 
 def load_settings(**given: Any) -> Settings:

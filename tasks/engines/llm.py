@@ -22,8 +22,10 @@ from pydantic import (
 )
 
 __all__ = [
+    "BASE_URLS",
     "LONGEST_ANSWER_SECONDS",
     "ChatModel",
+    "KeyStore",
     "LlmConfig",
     "Message",
     "Price",
@@ -47,6 +49,7 @@ RoleName = Literal[
     "executor",
     "enricher",
 ]
+KeyStore = Literal["", "file", "keyring"]
 LONGEST_ANSWER_SECONDS = 300
 NO_MODEL = "off"
 """The model name that switches a role off."""
@@ -96,6 +99,7 @@ class LlmConfig(_Config):
     base_url: str = Field("", description="the host's address; by default that of the provider")
     model: str = Field("", description="model of every role that names none of its own")
     api_key: SecretStr = Field(SecretStr(""), description="the host's key, where it wants one")
+    key_store: KeyStore = Field("", description="where setup keeps the key of this address")
     timeout_seconds: float = Field(
         20, gt=0, le=LONGEST_ANSWER_SECONDS, description="for one answer, retries included"
     )

@@ -24,7 +24,10 @@ SKILLS = ("brand-voice", "postgres-tuning", "rust-review")
 ANSWERS = {
     "brand-voice": ("Define the tone of our brand for the newsletter", "Our copy sounds like somebody else"),
     "postgres-tuning": ("Read the EXPLAIN plan of my query", "The query takes seconds since the table grew"),
-    "rust-review": ("Read my Rust crate critically before I merge", "Is this unsafe block in my crate sound?"),
+    "rust-review": (
+        "Read my Rust crate critically before I merge",
+        "Is this unsafe block in my crate sound?",
+    ),
 }
 
 
