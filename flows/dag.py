@@ -103,7 +103,7 @@ def _decide(request: Request, engines: Engines, settings: Settings, run: Run) ->
     ranked = run(rerank, routed, gated, using=(index, engines.reranker), config=settings.rerank)
     pool = run(floor, ranked, using=(index, engines.calibration), config=settings.floor)
     notes = run(knowledge, pool, using=(index,), config=settings.knowledge)
-    judges = (index, engines.calibration, roles.judge)
+    judges = (index, engines.calibration, roles.judge, roles.escalation)
     pick = run(judge, routed, pool, notes, using=judges, config=settings.judge)
     if pick.question and roles.clarifier.model:
         asking = (index, defender, roles.clarifier)

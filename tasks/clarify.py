@@ -44,7 +44,7 @@ def clarify_pick(
     try:
         reply = role.ask({"request": request.text[:4_000]} | _descriptions(nearest, index), Clarification)
     except ModelUnavailable as failed:
-        return Question(degraded=f"asked without the model: {failed}")
+        return Question(degraded=f"asked without the model: {failed}", spent=role.lost(failed))
     question = " ".join(reply.answer.question.split())
     spent = role.spent(reply.usage)
     if reason := unfit(question, guard, config):

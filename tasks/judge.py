@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
@@ -38,8 +39,11 @@ class JudgeConfig(StageConfig):
 
     judged_options: int = Field(5, gt=0, description="options that the model reads")
     judge_characters: int = Field(24_000, ge=1_000, description="characters of all options together")
-    spare_settled: bool = Field(
-        False, description="where the deterministic judge is sure of one skill, ask no model"
+    mode: Literal["consensus", "two-tier"] = Field(
+        "consensus",
+        description="consensus: the judge is asked, and on confusable pools the escalation model too, where "
+        "one is named; two-tier: a settled pick is left to the deterministic judge, the rest goes to the "
+        "escalation model, or to the judge where none is named",
     )
 
 

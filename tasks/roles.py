@@ -16,6 +16,7 @@ from typing import TypeVar, get_args
 
 from pydantic import BaseModel
 
+from pickysteve.errors import ModelUnavailable
 from pickysteve.seal import operator_seal
 from pickysteve.tasks.assemble import attribute
 from pickysteve.tasks.engines.folding import neutralise
@@ -81,7 +82,11 @@ class Role:
 
     def spent(self, usage: Usage) -> tuple[Spent, ...]:
         """A call as it stands in the record."""
-        return (Spent(role=self.name, **asdict(usage)),)
+        return (Spent(role=self.name, model=self.model_name, **asdict(usage)),)
+
+    def lost(self, failed: ModelUnavailable) -> tuple[Spent, ...]:
+        """A call that gave no usable answer, as far as its host counted it before."""
+        return self.spent(failed.usage) if isinstance(failed.usage, Usage) else ()
 
 
 OFF = Role("adjudicator")

@@ -46,6 +46,7 @@ class Spent(Value):
     """What a model was asked for and took."""
 
     role: str
+    model: str = ""
     prompt_tokens: int
     answer_tokens: int
     cost: float | None = None

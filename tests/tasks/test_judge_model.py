@@ -56,7 +56,7 @@ def decide(host: Any, index: Any, calibration_with: Any) -> Any:
     def run(answer: Any, pooled: Pool = POOL, notes: Notes = NOTES, **config: Any) -> Pick:
         host.tells(answer if callable(answer) else hosts.says(answer))
         calibration = calibration_with(floor=0.3)
-        return judge_with_model(ROUTE, pooled, notes, index, calibration, role, JudgeConfig(**config))
+        return judge_with_model(ROUTE, pooled, notes, index, calibration, role, OFF, JudgeConfig(**config))
 
     return run
 
@@ -132,14 +132,14 @@ def test_a_model_that_fails_or_leaves_the_pool_leaves_the_deterministic_pick(
     decide: Any, offline: Pick, answer: Any
 ) -> None:
     pick = decide(answer)
-    assert pick.model_copy(update={"degraded": ""}) == offline
+    assert pick.model_copy(update={"degraded": "", "spent": ()}) == offline
     assert pick.degraded.startswith("judged without the model: The model m at ")
 
 
 def test_without_a_model_or_anything_to_choose_nothing_is_asked(
     decide: Any, host: Any, index: Any, calibration_with: Any, offline: Pick
 ) -> None:
-    using = (index, calibration_with(floor=0.3), OFF)
+    using = (index, calibration_with(floor=0.3), OFF, OFF)
     assert Direct()(judge, ROUTE, POOL, NOTES, using=using, config=JudgeConfig()) == offline
     assert decide(ONE, Pool(options=(), floor=0.3)).status == "no_confident_match"
     assert host.asked == []
@@ -147,10 +147,10 @@ def test_without_a_model_or_anything_to_choose_nothing_is_asked(
 
 def test_a_settled_choice_can_be_spared(decide: Any, host: Any) -> None:
     settled = pool("apples", "boats", size=1)
-    assert decide(ONE, settled, spare_settled=True).skills == ("apples",)
+    assert decide(ONE, settled, mode="two-tier").skills == ("apples",)
     assert host.asked == []
     assert decide(ONE, settled).skills == ("boats",)
-    assert decide(ONE, POOL, spare_settled=True).skills == ("boats",)
+    assert decide(ONE, POOL, mode="two-tier").skills == ("boats",)
 
 
 def test_only_so_many_options_and_characters_are_read(decide: Any, host: Any) -> None:
@@ -166,8 +166,8 @@ def test_each_thing_that_decides_a_pick_changes_its_cache_key(index: Any, calibr
     config = {"provider": "ollama", "model": "m"}
 
     def key(*, floor: float = 0.3, query: str = "q", options: int = 5, drawn: Any = index, **llm: Any) -> str:
-        role = open_roles(LlmConfig.model_validate(config | llm)).judge
-        using = (drawn, calibration_with(floor=floor), role)
+        roles = open_roles(LlmConfig.model_validate(config | llm))
+        using = (drawn, calibration_with(floor=floor), roles.judge, roles.escalation)
         route = Route(query=query, clauses=())
         return judge.cache_key((route, POOL, NOTES), using, JudgeConfig(judged_options=options))
 
@@ -182,6 +182,8 @@ def test_each_thing_that_decides_a_pick_changes_its_cache_key(index: Any, calibr
         key(model="n"),
         key(deterministic=False),
         key(provider="none"),
+        key(roles={"judge": "j"}),
+        key(roles={"escalation": "e"}),
     ]
     assert len(set(changed)) == len(changed)
 
@@ -191,7 +193,7 @@ def test_another_prompt_or_other_code_is_another_key(
 ) -> None:
     def key() -> str:
         role = open_roles(LlmConfig(provider="ollama", model="m")).judge
-        using = (index, calibration_with(floor=0.3), role)
+        using = (index, calibration_with(floor=0.3), role, OFF)
         return judge.cache_key((ROUTE, POOL, NOTES), using, JudgeConfig())
 
     keys = [key()]
