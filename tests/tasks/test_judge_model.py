@@ -161,44 +161,56 @@ def test_only_so_many_options_and_characters_are_read(decide: Any, host: Any) ->
         judgement_over(2).model_validate(ONE | {"first": "3"})
 
 
-def test_each_thing_that_decides_a_pick_changes_its_cache_key(index: Any, calibration_with: Any) -> None:
-    """And nothing else does: the same request, models and index are one key, on any address of the host."""
-    config = {"provider": "ollama", "model": "m"}
+@pytest.fixture
+def key(index: Any, calibration_with: Any) -> Any:
+    """The cache key of a judgement, with one thing changed."""
 
-    def key(*, floor: float = 0.3, query: str = "q", options: int = 5, drawn: Any = index, **llm: Any) -> str:
+    def of(*, floor: float = 0.3, query: str = "q", options: int = 5, drawn: Any = index, **llm: Any) -> str:
+        config = {"provider": "ollama", "model": "m"}
         roles = open_roles(LlmConfig.model_validate(config | llm))
         using = (drawn, calibration_with(floor=floor), roles.judge, roles.escalation)
         route = Route(query=query, clauses=())
         return judge.cache_key((route, POOL, NOTES), using, JudgeConfig(judged_options=options))
 
-    assert key() == key(base_url="http://127.0.0.1:9", api_key="k", timeout_seconds=3)
-    other = SearchIndex(replace(index.data, digest="another"))
-    changed = [
-        key(),
-        key(floor=0.4),
-        key(query="another"),
-        key(options=4),
-        key(drawn=other),
-        key(model="n"),
-        key(deterministic=False),
-        key(provider="none"),
-        key(roles={"judge": "j"}),
-        key(roles={"escalation": "e"}),
-    ]
-    assert len(set(changed)) == len(changed)
+    return of
 
 
-def test_another_prompt_or_other_code_is_another_key(
-    index: Any, calibration_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def key() -> str:
-        role = open_roles(LlmConfig(provider="ollama", model="m")).judge
-        using = (index, calibration_with(floor=0.3), role, OFF)
-        return judge.cache_key((ROUTE, POOL, NOTES), using, JudgeConfig())
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"query": "another"},
+        {"floor": 0.4},
+        {"options": 4},
+        {"model": "n"},
+        {"provider": "none"},
+        {"deterministic": False},
+        {"roles": {"judge": "j"}},
+        {"roles": {"escalation": "e"}},
+    ],
+    ids=["request", "calibration", "config", "model", "no model", "sampling", "judge", "escalation"],
+)
+def test_what_decides_a_pick_changes_its_cache_key(key: Any, changed: dict[str, Any]) -> None:
+    assert key(**changed) != key()
 
-    keys = [key()]
+
+def test_another_index_is_another_key(key: Any, index: Any) -> None:
+    assert key(drawn=SearchIndex(replace(index.data, digest="another"))) != key()
+
+
+def test_another_prompt_is_another_key(key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key()
     monkeypatch.setattr("pickysteve.tasks.roles.prompt_text", lambda name: "Another prompt.")
-    keys.append(key())
+    assert key() != before
+
+
+def test_other_code_is_another_key(key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key()
     monkeypatch.setattr("pickysteve.tasks.stage.code_digest", lambda: "other code")
-    keys.append(key())
-    assert len(set(keys)) == 3
+    assert key() != before
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"base_url": "http://127.0.0.1:9"}, {"api_key": "k"}, {"timeout_seconds": 3}]
+)
+def test_the_same_request_models_and_index_are_one_key_on_any_address(key: Any, changed: Any) -> None:
+    assert key(**changed) == key()
