@@ -36,6 +36,7 @@ __all__ = [
     "ingest",
     "open_calibration",
     "open_engines",
+    "open_scorer",
     "verdict_folder",
 ]
 

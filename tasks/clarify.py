@@ -21,7 +21,7 @@ from pickysteve.tasks.roles import MODEL_STAGE_SECONDS, Role
 from pickysteve.tasks.stage import stage
 from pickysteve.tasks.values import Pick, Pool, Question, Request
 
-__all__ = ["Clarification", "clarify", "clarify_pick", "unfit"]
+__all__ = ["LINK", "Clarification", "clarify", "clarify_pick", "unfit"]
 
 QUESTION_CHARACTERS = 300
 OPTIONS = 3

@@ -30,6 +30,7 @@ __all__ = [
     "EmbedConfig",
     "Embedder",
     "MiniLM",
+    "Vectors",
     "minilm_folder",
     "open_encoder",
     "seal_files",
