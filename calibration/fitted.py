@@ -10,9 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pickysteve.calibration.probability import Platt
 from pickysteve.errors import CalibrationMismatch
 
-__all__ = ["EMBEDDED", "Fitted", "FloorMode", "Weights", "read_fitted", "uncalibrated", "write_fitted"]
+__all__ = [
+    "EMBEDDED",
+    "EMBEDDED_RERANKER",
+    "Fitted",
+    "FloorMode",
+    "Weights",
+    "read_fitted",
+    "uncalibrated",
+    "write_fitted",
+]
 
 EMBEDDED = Path(__file__).parent / "embedded.json"
+EMBEDDED_RERANKER = "embedded"
 
 FloorMode = Literal["net-benefit", "youden", "risk-controlled"]
 
@@ -33,6 +43,10 @@ class Fitted(BaseModel):
 
     encoder: str
     scoring: str
+    reranker: str = EMBEDDED_RERANKER
+    """Which one gives the scores: the embedded one, or name and digest of a cross-encoder."""
+    scale: Literal["utility", "logit"] = "utility"
+    """Of the raw scores that the weights rescale: our own log-odds, or a cross-encoder's logit."""
     seed: int
     fit_sha256: str
     """Of the fit split: its suite, skills and examples."""
@@ -75,26 +89,35 @@ class Fitted(BaseModel):
         return found
 
 
-def read_fitted(path: Path, *, encoder: str, scoring: str) -> Fitted:
+def read_fitted(path: Path, *, encoder: str, scoring: str, reranker: str = EMBEDDED_RERANKER) -> Fitted:
     """Read a fitted file; raises CalibrationMismatch when it was made for other models."""
     try:
         fitted = Fitted.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise CalibrationMismatch(f'"{path}" cannot be read: run "pickysteve calibrate".') from error
-    if (fitted.encoder, fitted.scoring) != (encoder, scoring):
         raise CalibrationMismatch(
-            f"{path.name} was fitted for {fitted.encoder} and scoring {fitted.scoring}, not for {encoder} "
-            f'and scoring {scoring}: run "pickysteve calibrate", or pass --allow-uncalibrated.'
+            f'"{path}" cannot be read: run "pickysteve calibrate", or pass --allow-uncalibrated.'
+        ) from error
+    if (fitted.encoder, fitted.scoring, fitted.reranker) != (encoder, scoring, reranker):
+        made = f"{fitted.encoder}, scoring {fitted.scoring} and the reranker {fitted.reranker}"
+        raise CalibrationMismatch(
+            f"{path.name} was fitted for {made}, not for {encoder}, scoring {scoring} and the reranker "
+            f'{reranker}: run "pickysteve calibrate" with these settings, or pass --allow-uncalibrated.'
         )
     return fitted
 
 
-def uncalibrated(*, encoder: str, scoring: str) -> Fitted:
-    """The thresholds of no calibration: nothing is under a floor, and every pick is unsure and ambiguous."""
-    nothing = Weights(features={}, constant=0.0)
+def uncalibrated(*, encoder: str, scoring: str, reranker: str = EMBEDDED_RERANKER) -> Fitted:
+    """The thresholds of no calibration: nothing is under a floor, and every pick is unsure and ambiguous.
+
+    The logit of a cross-encoder is taken as it is.
+    """
+    embedded = reranker == EMBEDDED_RERANKER
+    nothing = Weights(features={} if embedded else {"logit": 1.0}, constant=0.0)
     return Fitted(
         encoder=encoder,
         scoring=scoring,
+        reranker=reranker,
+        scale="utility" if embedded else "logit",
         seed=0,
         fit_sha256="",
         calibrate_sha256="",

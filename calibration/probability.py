@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,15 @@ class Platt(BaseModel):
 
 
 def fit_platt(log_odds: Floats, right: Flags) -> Platt:
-    """Fit the curve by maximum likelihood; `log_odds` and `right` have shape (n,), both outcomes occur."""
+    """Fit the curve by maximum likelihood; `log_odds` and `right` have shape (n,).
+
+    Where one outcome alone occurs it is flat, at the share with one more row of each (Laplace).
+    """
     from sklearn.linear_model import LogisticRegression
 
+    hits = int(right.sum())
+    if hits in (0, len(right)):
+        return Platt(slope=0.0, constant=round(math.log((hits + 1) / (len(right) - hits + 1)), 4))
     # practically no penalty: two parameters do not overfit
     fitted = LogisticRegression(C=1e6).fit(log_odds[:, None], right)
     slope, constant = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])

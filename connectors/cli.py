@@ -16,12 +16,15 @@ from pickysteve.connectors import (
     cli_calibrate,
     cli_config,
     cli_connect,
+    cli_enrich,
     cli_eval,
     cli_export,
+    cli_graph,
     cli_ingest,
     cli_review,
     cli_runs,
     cli_serve,
+    cli_setup,
     cli_skills,
     cli_trifecta,
     cli_warm,
@@ -57,6 +60,9 @@ gate_cli.register(app)
 cli_serve.register(app)
 cli_connect.register(app)
 cli_config.register(app)
+cli_graph.register(app)
+cli_enrich.register(app)
+cli_setup.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
@@ -79,6 +85,7 @@ def _top(
 def pick(
     request: Annotated[str, typer.Argument(help='What you need, in words; "-" reads standard input.')],
     registry: RegistryOption = None,
+    profile: cli_skills.ProfileOption = None,
     exclude: Annotated[list[str] | None, typer.Option(help="A skill never to pick; repeatable.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     bundle: Annotated[bool, typer.Option("--bundle", help="Print only the bounded bundle.")] = False,
@@ -92,7 +99,7 @@ def pick(
     ] = False,
 ) -> None:
     """Pick the skill that a request needs. Exit code 0: a pick or an abstention; 3: blocked."""
-    given = {"registry": registry, "allow_uncalibrated": allow_uncalibrated or None}
+    given = {"registry": registry, "profile": profile, "allow_uncalibrated": allow_uncalibrated or None}
     console = Console(highlight=False)
     show = show_piece(console) if not (as_json or bundle) else None
     trace, engines = _pick(

@@ -50,6 +50,9 @@ RefreshOption = Annotated[
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at the first problem; write no index.")]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="Keep nothing of the old index.")]
+EnrichOption = Annotated[
+    bool, typer.Option("--enrich", help="Have the model write examples for what is new; see enrich.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
@@ -71,6 +74,7 @@ def ingest(
     refresh: RefreshOption = False,
     strict: StrictOption = False,
     fresh: FreshOption = False,
+    enrich: EnrichOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Read skills into an index; only what changed is scanned and encoded again.
@@ -101,6 +105,12 @@ def ingest(
     settings = load_settings(registry=registry)
     with progress_bar("ingest") as progress:
         done = ingest_into_index(settings, strict=strict, fresh=fresh, progress=progress)
+    if enrich:
+        from pickysteve.connectors.cli_enrich import enrich_and_tell
+
+        enrich_and_tell(settings)
+        with progress_bar("ingest") as progress:
+            done = ingest_into_index(settings, progress=progress)
     _show(done, settings, fetched, as_json=as_json)
 
 

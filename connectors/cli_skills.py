@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from pickysteve.flows.settings import Settings
     from pickysteve.tasks.engines.index import SearchIndex
 
-__all__ = ["JsonOption", "RegistryOption", "bring_up_to_date", "open_registry", "register", "skills"]
+__all__ = [
+    "JsonOption",
+    "ProfileOption",
+    "RegistryOption",
+    "bring_up_to_date",
+    "open_registry",
+    "register",
+    "skills",
+]
 
 skills = typer.Typer(help="List, show and check the skills of a registry.", no_args_is_help=True)
 examples = typer.Typer(help="List, add and remove example requests.", no_args_is_help=True)
@@ -25,6 +33,12 @@ skills.add_typer(examples, name="examples")
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
+]
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", help="Settings that go together: embedded, local or hosted.", show_default=False
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -111,10 +125,16 @@ def lint(registry: RegistryOption = None, as_json: JsonOption = False) -> None:
 def list_examples(
     skill_id: Annotated[str, typer.Argument(help="A skill; all of them without.")] = "",
     registry: RegistryOption = None,
+    dropped: Annotated[
+        bool, typer.Option("--dropped", help="What a model wrote and was not kept, with the reason.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Example requests with their origin."""
-    _, index = open_registry(registry)
+    """Example requests with their origin: the author, a user, or the model that wrote them."""
+    settings, index = open_registry(registry)
+    if dropped:
+        _list_dropped(settings, _known(skill_id, index) if skill_id else "", as_json=as_json)
+        return
     wanted = [_known(skill_id, index)] if skill_id else list(index.skills)
     found = [example for skill in wanted for example in index.skills[skill].examples]
     if as_json:
@@ -122,6 +142,23 @@ def list_examples(
         return
     rows = [[example.skill_id, example.origin, example.text] for example in found]
     Console(highlight=False).print(rows_table(f"{len(rows)} examples", ("skill", "origin", "request"), rows))
+
+
+def _list_dropped(settings: Settings, skill_id: str, *, as_json: bool) -> None:
+    from pickysteve.flows.enrichment import read_enriched
+
+    kept = [one for one in read_enriched(settings.registry).values() if skill_id in ("", one.skill_id)]
+    found = [
+        {"skill_id": one.skill_id, "origin": one.model, **dropped.model_dump()}
+        for one in sorted(kept, key=lambda one: one.skill_id)
+        for dropped in one.dropped
+    ]
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=True, indent=1))
+        return
+    columns = ("skill_id", "origin", "kind", "reason", "text")
+    rows = [[one[name] for name in columns] for one in found]
+    Console(highlight=False).print(rows_table(f"{len(rows)} not kept", columns, rows))
 
 
 @examples.command("add")

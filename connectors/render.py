@@ -31,6 +31,7 @@ GROUPS = {
     "meaning": ("text", "head.z", "text.z", "passages.z", "asked_passages.z"),
     "words": ("bm25", "bm25.z", "asked_bm25.z"),
     "examples": ("examples", "centroid", "examples.z", "centroid.z", "examples_bm25.z"),
+    "cross-encoder": ("logit",),
 }
 
 
@@ -112,13 +113,11 @@ def show_pick(trace: Trace, console: Console) -> None:
     for reason in pick.reasons:
         console.print(f"  {escape(reason)}")
     for fallback in trace.degraded:
-        console.print(f"[yellow]{fallback.stage} fell back: {escape(fallback.reason)}[/]")
+        console.print(f"[yellow]{escape(fallback.stage)} fell back: {escape(fallback.reason)}[/]")
     if pick.question:
         console.print(f"[cyan]{escape(pick.question)}[/]")
     for skill_id, line in pick.shortlist.items():
         console.print(f"  [bold]{escape(skill_id)}[/]  {escape(line)}")
-    for degradation in trace.degraded:
-        console.print(f"[yellow]{escape(degradation.stage)} fell back: {escape(degradation.reason)}[/]")
     size = (
         f", bundle of {len(trace.bundle.text):,} characters (--bundle prints it)" if trace.bundle.text else ""
     )
@@ -138,13 +137,14 @@ def show_piece(console: Console) -> Callable[[str], None]:
 def explain_table(trace: Trace, fitted: Fitted, has_examples: dict[str, bool], rows: int = 5) -> Table:
     """Why this skill and not the runners-up: what each kind of evidence adds to the log-odds."""
     table = Table(title="evidence in log-odds; scores measure topical similarity, not correctness")
-    for name in ("skill", "score", *GROUPS, "request", "gate"):
+    groups = [name for name in GROUPS if (name == "cross-encoder") == (fitted.scale == "logit")]
+    for name in ("skill", "score", *groups, "request", "gate"):
         table.add_column(name, justify="left" if name in {"skill", "gate"} else "right")
     for candidate in trace.candidates[:rows]:
         weights = fitted.with_examples if has_examples.get(candidate.skill_id) else fitted.without_examples
         parts = [
             sum(weights.features.get(name, 0.0) * candidate.features.get(name, 0.0) for name in names)
-            for names in GROUPS.values()
+            for names in map(GROUPS.__getitem__, groups)
         ]
         asked = sum(
             weight * candidate.features.get(name, 0.0) for name, weight in fitted.request.features.items()

@@ -145,8 +145,10 @@ class EngineUnavailable(PickyError):
 class ModelUnavailable(PickyError):
     """A model's files are missing or not the expected bytes, or its host gave no usable answer."""
 
-    def __init__(self, message: str, *, fault: str = "unavailable") -> None:
+    def __init__(self, message: str, *, fault: str = "unavailable", usage: object = None) -> None:
         super().__init__(message)
+        self.usage = usage
+        """Tokens that the call took before it failed, where its host counted them."""
         self.fault = fault
         """One word for what failed, such as "timeout"; findings and records name it."""
 

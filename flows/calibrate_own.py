@@ -13,13 +13,15 @@ from pickysteve.calibration.fitted import Fitted
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.calibrate import threshold
 from pickysteve.flows.fitting import fit_reranker
+from pickysteve.flows.fitting_pairs import calibrate_pairs
 from pickysteve.flows.scenes import SEED, MemoEmbedder, Split
 from pickysteve.flows.suite import Task, read_suite
 from pickysteve.registry.index import IndexData
+from pickysteve.tasks.engines.cross_encoder import PairScorer
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.index import SearchIndex
 
-__all__ = ["calibrate_own", "own_calibration_file", "read_own_suite"]
+__all__ = ["calibrate_own", "calibrate_own_pairs", "own_calibration_file", "read_own_suite"]
 
 LEAST_ANSWERED = 40
 LEAST_UNANSWERED = 10
@@ -64,6 +66,23 @@ def read_own_suite(path: Path, index: IndexData, *, weights: bool) -> tuple[Task
             "thresholds: leave out --weights, or write more."
         )
     return tasks
+
+
+def calibrate_own_pairs(
+    index: IndexData,
+    suite: Path,
+    encoder: Embedder,
+    scorer: PairScorer,
+    progress: Progress = lambda phase: None,
+) -> Fitted:
+    """The scale of a cross-encoder from one half of the rows, and its thresholds from the other.
+
+    Raises SuiteInvalid for a suite that is too small or that does not belong to the registry.
+    """
+    digest = sha256(suite.read_bytes()).hexdigest()
+    fitting, held = _halves(read_own_suite(suite, index, weights=False))
+    memo = MemoEmbedder(encoder)
+    return calibrate_pairs(Split(index, fitting, digest), Split(index, held, digest), memo, scorer, progress)
 
 
 def calibrate_own(

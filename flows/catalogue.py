@@ -33,6 +33,7 @@ def skill_record(skill_id: str, index: SearchIndex) -> dict[str, Any]:
         "id": skill_id,
         "title": skill.title,
         "description": skill.description,
+        "summary": skill.summary,
         "not_for": not_for_of(skill_id, index),
         "confused_with": list(confused_with(skill_id, index, KnowledgeConfig())),
         "files": [

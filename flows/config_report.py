@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
+from pickysteve.flows.keys import key_file
+from pickysteve.flows.profiles import PROFILES
 from pickysteve.flows.settings import DELIMITER, PREFIX, Settings, config_file, load_settings
 from pickysteve.registry.models import Value
 
@@ -23,16 +25,19 @@ class SettingRow(Value):
     value: Any
     """As JSON; of a secret only that there is one."""
     origin: str
-    """ "default", the file's path, the variable's name, or "command line"."""
+    """ "default", "profile NAME", the file's path, the variable's name, or "command line"."""
 
 
 def config_rows(**given: Any) -> tuple[SettingRow, ...]:
     """Every setting in the order of the settings; raises SettingsInvalid as load_settings does."""
     settings = load_settings(**given)
+    kept = "keyring" if settings.llm.key_store == "keyring" else str(key_file())
     layers = {
         "command line": {name: value for name, value in given.items() if value is not None},
         "environment": EnvSettingsSource(Settings)(),
         str(config_file()): TomlConfigSettingsSource(Settings, config_file())(),
+        f"profile {settings.profile}": PROFILES[settings.profile],
+        kept: {"llm": {"api_key": ""}} if settings.llm.key_store else {},
     }
     values = settings.model_dump(mode="json")
     return tuple(

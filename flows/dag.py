@@ -103,7 +103,7 @@ def _decide(request: Request, engines: Engines, settings: Settings, run: Run) ->
     ranked = run(rerank, routed, gated, using=(index, engines.reranker), config=settings.rerank)
     pool = run(floor, ranked, using=(index, engines.calibration), config=settings.floor)
     notes = run(knowledge, pool, using=(index,), config=settings.knowledge)
-    judges = (index, engines.calibration, roles.judge)
+    judges = (index, engines.calibration, roles.judge, roles.escalation)
     pick = run(judge, routed, pool, notes, using=judges, config=settings.judge)
     if pick.question and roles.clarifier.model:
         asking = (index, defender, roles.clarifier)
@@ -135,5 +135,5 @@ def fingerprints(engines: Engines, settings: Settings) -> dict[str, str]:
         "reranker": engines.reranker.fingerprint,
         "gate": gate_fingerprint(engines.defender, settings.gate, engines.roles.auditor),
         "calibration": engines.calibration.fingerprint,
-        **{role.name: role.fingerprint for role in named if role.model},
+        **{role.name: role.fingerprint for role in named if role.model and role.name != "enricher"},
     }

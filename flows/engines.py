@@ -5,16 +5,21 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
-from pickysteve.calibration.fitted import EMBEDDED, read_fitted, uncalibrated
+from platformdirs import user_data_path
+
+from pickysteve.calibration.fitted import EMBEDDED, EMBEDDED_RERANKER, Fitted, read_fitted, uncalibrated
 from pickysteve.errors import CalibrationMismatch, IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
+from pickysteve.flows.enrichment import apply_enriched
 from pickysteve.flows.examples import apply_overlay
 from pickysteve.flows.ingest import Ingested, ingest_registry
 from pickysteve.flows.review import follows, read_decisions
 from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
+from pickysteve.registry.catalogue import Catalogue
 from pickysteve.registry.index import IndexData, read_index
-from pickysteve.tasks.engines.embedder import MiniLM
+from pickysteve.tasks.engines.cross_encoder import CrossEncoder, PairScorer
+from pickysteve.tasks.engines.embedder import Embedder, MiniLM, open_encoder
 from pickysteve.tasks.engines.features import SCORING_VERSION
 from pickysteve.tasks.engines.fusion import FusionReranker
 from pickysteve.tasks.engines.guard import Guard
@@ -24,12 +29,14 @@ from pickysteve.tasks.gate import gate_fingerprint
 from pickysteve.tasks.roles import Role, Roles, open_roles
 
 __all__ = [
+    "calibration_file",
     "current_index",
     "engines_on",
     "index_folder",
     "ingest",
     "open_calibration",
     "open_engines",
+    "open_scorer",
     "verdict_folder",
 ]
 
@@ -52,11 +59,11 @@ def ingest(
     return ingest_registry(
         settings.registry,
         index_folder(settings),
-        encoder=MiniLM(),
+        encoder=open_encoder(settings.embed),
         defender=Guard(),
         config=settings.gate,
         auditor=open_roles(settings.llm).auditor,
-        overlay=lambda catalogue: apply_overlay(settings.registry, catalogue),
+        overlay=lambda catalogue: _overlay(settings.registry, catalogue),
         verdicts=verdict_folder(settings),
         strict=strict,
         fresh=fresh,
@@ -64,14 +71,20 @@ def ingest(
     )
 
 
+def _overlay(registry: Path, catalogue: Catalogue) -> None:
+    """What a model wrote for the skills, then what the user made of it."""
+    apply_enriched(registry, catalogue)
+    apply_overlay(registry, catalogue)
+
+
 def open_engines(settings: Settings, progress: Progress = quiet, *, executes: bool = False) -> Engines:
-    """The embedded profile, which needs nothing but this machine, and the language models of the settings.
+    """Everything that the settings name: encoder, reranker, gate, and the language models.
 
     With `executes`, a model that is named for it answers with the bundle. A registry without an index,
     or with one of other models, is ingested first. Raises RegistryMissing, RegistryEmpty, IndexCorrupt
     or CalibrationMismatch.
     """
-    encoder = MiniLM()
+    encoder = open_encoder(settings.embed)
     defender, roles = Guard(), open_roles(settings.llm, executes=executes)
     calibrated = open_calibration(settings, encoder)
     data = current_index(settings, encoder, defender, roles.auditor)
@@ -80,7 +93,7 @@ def open_engines(settings: Settings, progress: Progress = quiet, *, executes: bo
 
 def engines_on(
     data: IndexData,
-    encoder: MiniLM,
+    encoder: Embedder,
     defender: Guard,
     roles: Roles,
     calibrated: tuple[Calibration, Reranker],
@@ -97,26 +110,49 @@ def engines_on(
     )
 
 
-def open_calibration(settings: Settings, encoder: MiniLM) -> tuple[Calibration, Reranker]:
+def open_calibration(settings: Settings, encoder: Embedder) -> tuple[Calibration, Reranker]:
     """The calibration of the settings, or none where that was allowed; a stand-in says so in every trace.
 
-    Raises CalibrationMismatch.
+    Raises CalibrationMismatch, and ModelUnavailable for a cross-encoder whose files are not there.
     """
-    made_for = {"encoder": encoder.fingerprint, "scoring": SCORING_VERSION}
+    scorer = open_scorer(settings)
+    reranker = scorer.fingerprint if scorer else EMBEDDED_RERANKER
+    made_for = {"encoder": encoder.fingerprint, "scoring": SCORING_VERSION, "reranker": reranker}
     try:
-        fitted = read_fitted(settings.calibration or EMBEDDED, **made_for)
+        fitted = read_fitted(settings.calibration or calibration_file(encoder, scorer), **made_for)
     except CalibrationMismatch as error:
         if not settings.allow_uncalibrated:
             raise
-        degraded = f"uncalibrated, ranked by plain cosine and BM25, nothing is left unanswered. {error}"
-        return Calibration(uncalibrated(**made_for)), FusionReranker(encoder, degraded)
+        return _uncalibrated(uncalibrated(**made_for), encoder, scorer, str(error))
     # a floor that this calibration cannot promise is said before any work
     fitted.floor_for(settings.floor.mode, settings.floor.risk)
     calibration = Calibration(fitted)
-    return calibration, EmbeddedReranker(encoder, calibration)
+    return calibration, CrossEncoder(scorer, fitted) if scorer else EmbeddedReranker(encoder, calibration)
 
 
-def current_index(settings: Settings, encoder: MiniLM, defender: Guard, auditor: Role) -> IndexData | None:
+def open_scorer(settings: Settings) -> PairScorer | None:
+    """The cross-encoder of the settings; None stands for the embedded reranker."""
+    return PairScorer(settings.rerank.model) if settings.rerank.model else None
+
+
+def _uncalibrated(
+    fitted: Fitted, encoder: Embedder, scorer: PairScorer | None, error: str
+) -> tuple[Calibration, Reranker]:
+    by = "the raw score of the cross-encoder" if scorer else "plain cosine and BM25"
+    degraded = f"uncalibrated, ranked by {by}, nothing is left unanswered. {error}"
+    stand_in = CrossEncoder(scorer, fitted, degraded) if scorer else FusionReranker(encoder, degraded)
+    return Calibration(fitted), stand_in
+
+
+def calibration_file(encoder: Embedder, scorer: PairScorer | None) -> Path:
+    """Where the calibration for these models is: the one that we ship, or one made on this machine."""
+    if scorer is None and isinstance(encoder, MiniLM):
+        return EMBEDDED
+    names = [encoder.fingerprint, *([scorer.fingerprint] if scorer else [])]
+    return user_data_path("pickysteve") / "calibration" / "models" / f"{'+'.join(names)}.json"
+
+
+def current_index(settings: Settings, encoder: Embedder, defender: Guard, auditor: Role) -> IndexData | None:
     """The index of this registry, these models, this gate and the decisions of now, or None.
 
     Raises as open_engines does, and SettingsInvalid for decisions that this account did not write.

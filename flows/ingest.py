@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from pickysteve.errors import IndexCorrupt, IndexMissing, RegistryEmpty, SkillFormatError
 from pickysteve.flows.scanning import Progress, Scanner, note_texts, quiet, scan_texts, surfaces
 from pickysteve.registry.catalogue import Catalogue, build_catalogue
+from pickysteve.registry.graph import Edge, graph_file, read_graph
 from pickysteve.registry.index import IndexData, Vector, read_index, write_index
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.passages import passages
 from pickysteve.tasks.engines.bm25 import count_terms
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.guard import Guard
-from pickysteve.tasks.engines.index import text_digest
+from pickysteve.tasks.engines.index import SearchIndex, text_digest
 from pickysteve.tasks.gate import GateConfig
+from pickysteve.tasks.knowledge import KnowledgeConfig, suggested_edges
 from pickysteve.tasks.roles import OFF, Role
 
 __all__ = ["Ingested", "index_own_data", "ingest_registry"]
@@ -82,6 +84,7 @@ def ingest_registry(
         gate=scanner.store.gate,
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+    data.edges = _edges(root, catalogue)
     _scan(catalogue, data, scanner, progress)
     if strict and len(catalogue.problems) > 0:
         raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")
@@ -89,6 +92,7 @@ def ingest_registry(
     _fill(catalogue, data, before)
     encoded = _encode(data, before, encoder, progress)
     data.postings = _postings(data)
+    data.edges = _with_suggestions(data)
     write_index(folder, data)
     return Ingested(data, scanner.scanned, encoded)
 
@@ -130,8 +134,9 @@ def _previous(folder: Path, problems: list[Problem]) -> IndexData | None:
 
 def _scan(catalogue: Catalogue, data: IndexData, scanner: Scanner, progress: Progress) -> None:
     """Judge every text that may reach a model. Refused notes are removed, refused units are marked."""
-    texts = surfaces(catalogue.units.values(), catalogue.skills.values())
+    texts = surfaces(catalogue.units.values(), catalogue.skills.values(), data.edges)
     data.verdicts = scan_texts(texts, scanner, progress)
+    data.edges = tuple(_without_refused_texts(edge, data.verdicts, catalogue.problems) for edge in data.edges)
     for skill in list(catalogue.skills.values()):
         catalogue.skills[skill.skill_id] = _without_refused_notes(skill, data.verdicts, catalogue.problems)
     catalogue.problems += [
@@ -139,6 +144,37 @@ def _scan(catalogue: Catalogue, data: IndexData, scanner: Scanner, progress: Pro
         for unit in catalogue.units.values()
         if not (verdict := data.verdicts[text_digest(unit.text)]).allowed
     ]
+
+
+def _edges(root: Path, catalogue: Catalogue) -> tuple[Edge, ...]:
+    """What people say is confused; an edge to a skill that is not here is passed over, and that is said."""
+    path = graph_file(root)
+    try:
+        edges = read_graph(path)
+    except SkillFormatError as error:
+        remedy = "correct it: its form stands in the documentation of pickysteve graph"
+        catalogue.problems.append(Problem(path=str(path), reason=str(error), remedy=remedy))
+        return ()
+    missing = sorted({skill for edge in edges for skill in edge.pair} - catalogue.skills.keys())
+    if missing:
+        reason = f"joins {', '.join(missing[:5])}, which is not here"
+        remedy = "correct the id, or take the edge out"
+        catalogue.problems.append(Problem(path=str(path), reason=reason, remedy=remedy, fatal=False))
+    return tuple(edge for edge in edges if not set(edge.pair) & set(missing))
+
+
+def _without_refused_texts(edge: Edge, verdicts: dict[str, Verdict], problems: list[Problem]) -> Edge:
+    refused = [text for text in edge.texts if not verdicts[text_digest(text)].allowed]
+    problems += [_refusal(f"{' and '.join(edge.pair)} (graph)", verdicts[text_digest(t)]) for t in refused]
+    names = ("distinguisher", "first_signal", "second_signal")
+    return edge.model_copy(update={name: "" for name in names if getattr(edge, name) in refused})
+
+
+def _with_suggestions(data: IndexData) -> tuple[Edge, ...]:
+    """What people say, then what nearness suggests of the other pairs."""
+    said = {edge.pair for edge in data.edges}
+    suggested = suggested_edges(SearchIndex(data), KnowledgeConfig())
+    return (*data.edges, *(edge for edge in suggested if edge.pair not in said))
 
 
 def _without_refused_notes(skill: Skill, verdicts: dict[str, Verdict], problems: list[Problem]) -> Skill:
@@ -149,9 +185,8 @@ def _without_refused_notes(skill: Skill, verdicts: dict[str, Verdict], problems:
         _refusal(f"{skill.skill_id} (an example or not_for)", verdicts[text_digest(t)]) for t in refused
     ]
     kept = tuple(example for example in skill.examples if example.text not in refused)
-    return skill.model_copy(
-        update={"examples": kept, "not_for": "" if skill.not_for in refused else skill.not_for}
-    )
+    notes = {name: "" for name in ("not_for", "summary") if getattr(skill, name) in refused}
+    return skill.model_copy(update={"examples": kept} | notes)
 
 
 def _refusal(path: str, verdict: Verdict) -> Problem:

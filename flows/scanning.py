@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pickysteve.flows.review import Decision, decided, read_decisions
+from pickysteve.registry.graph import Edge
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.verdicts import TextSurface, VerdictStore
 from pickysteve.tasks.audit import UNAUDITED, DocumentAuditor
@@ -72,14 +73,19 @@ def is_provisional(verdict: Verdict) -> bool:
 
 
 def note_texts(skill: Skill) -> list[str]:
-    """What stands beside a skill's files and may reach a model: its examples and its not-for note."""
-    return [example.text for example in skill.examples] + ([skill.not_for] if skill.not_for else [])
+    """What stands beside a skill's files and may reach a model: examples, not-for note and summary."""
+    notes = [skill.not_for, skill.summary]
+    return [example.text for example in skill.examples] + [note for note in notes if note]
 
 
-def surfaces(units: Iterable[Unit], skills: Iterable[Skill]) -> list[tuple[str, TextSurface]]:
-    """Every text of a registry that may reach a model."""
+def surfaces(
+    units: Iterable[Unit], skills: Iterable[Skill], edges: Iterable[Edge]
+) -> list[tuple[str, TextSurface]]:
+    """Every text of a registry that may reach a model; a suggested edge holds words of its documents."""
     texts: list[tuple[str, TextSurface]] = [(unit.text, "document") for unit in units]
-    return texts + [(text, "note") for skill in skills for text in note_texts(skill)]
+    texts += [(text, "note") for skill in skills for text in note_texts(skill)]
+    said = (edge for edge in edges if edge.origin == "registry")
+    return texts + [(text, "note") for edge in said for text in edge.texts]
 
 
 def scan_texts(

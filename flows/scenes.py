@@ -34,6 +34,7 @@ __all__ = [
     "MemoEmbedder",
     "Scene",
     "Split",
+    "group_of",
     "load_split",
     "load_splits",
     "read_counterfactuals",
@@ -77,8 +78,8 @@ class Scene:
 
     @property
     def group(self) -> str:
-        """The skill that the request is about: what folds must not tear apart."""
-        return (*self.task.gold, *self.task.traps, self.task.id)[0]
+        """The skill that the request is about."""
+        return group_of(self.task)
 
     @cached_property
     def skill_rows(self) -> list[list[int]]:
@@ -90,6 +91,11 @@ class Scene:
         """For each skill of `skill_rows` whether it answers the request."""
         right = {*self.task.gold, *self.task.accept}
         return np.array([skill in right for skill in self.index.skill_rows])
+
+
+def group_of(task: Task) -> str:
+    """The skill that a request is about: what folds must not tear apart."""
+    return (*task.gold, *task.traps, task.id)[0]
 
 
 def load_split(folder: Path, encoder: Embedder) -> Split:

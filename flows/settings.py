@@ -20,10 +20,14 @@ from pydantic_settings import (
 )
 
 from pickysteve.errors import SettingsInvalid
+from pickysteve.flows.keys import KeySource
+from pickysteve.flows.profiles import ProfileName, ProfileSource
 from pickysteve.flows.serving import ProxyConfig, ServeConfig
 from pickysteve.tasks.assemble import AssembleConfig
 from pickysteve.tasks.compat import CompatConfig
+from pickysteve.tasks.engines.embedder import EmbedConfig
 from pickysteve.tasks.engines.llm import LlmConfig
+from pickysteve.tasks.enrich import EnrichConfig
 from pickysteve.tasks.execute import ExecuteConfig
 from pickysteve.tasks.floor import FloorConfig
 from pickysteve.tasks.gate import GateConfig
@@ -66,6 +70,7 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
+    profile: ProfileName = Field("embedded", description="settings that go together")
     registry: Path = Field(
         default_factory=built_in_registry, description="folder of skills, document, or set of sources"
     )
@@ -83,6 +88,7 @@ class Settings(BaseSettings):
     keep_choices: bool = Field(False, description="keep a caller's choice from a shortlist as an example")
     allow_examples: bool = Field(False, description="callers over MCP may add example requests")
     engine_idle_seconds: int = Field(900, gt=0, description="the background engine stops after so long")
+    embed: EmbedConfig = EmbedConfig()
     gate: GateConfig = GateConfig()
     route: RouteConfig = RouteConfig()
     retrieve: RetrieveConfig = RetrieveConfig()
@@ -92,6 +98,7 @@ class Settings(BaseSettings):
     judge: JudgeConfig = JudgeConfig()
     compat: CompatConfig = CompatConfig()
     assemble: AssembleConfig = AssembleConfig()
+    enrich: EnrichConfig = EnrichConfig()
     execute: ExecuteConfig = ExecuteConfig()
     serve: ServeConfig = ServeConfig()
     proxy: ProxyConfig = ProxyConfig()
@@ -111,8 +118,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Command line first, then the environment, then the file; no .env of a folder nobody trusts."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+        """Command line first, then the environment, the file, the profile, and the key that setup kept.
+
+        No .env is read: nobody trusts the folder that it lies in.
+        """
+        file = TomlConfigSettingsSource(settings_cls, config_file())
+        return init_settings, env_settings, file, ProfileSource(settings_cls), KeySource(settings_cls)
 
 
 def load_settings(**given: Any) -> Settings:
@@ -121,15 +132,13 @@ def load_settings(**given: Any) -> Settings:
     for variable in os.environ:
         name = variable.removeprefix(PREFIX).lower()
         if variable.startswith(PREFIX) and variable not in NOT_SETTINGS and name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {PREFIX}{close[0].upper()}?" if close else "unset it."
+            close = _nearest(name, known)
+            hint = f"did you mean {PREFIX}{close.upper()}?" if close else "unset it."
             raise SettingsInvalid(f"There is no setting {variable}: {hint}")
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise SettingsInvalid(f"The setting {name} does not fit ({first['msg']}): correct it.") from error
+        raise _misfit(error, known) from error
     except SettingsError as error:
         raise SettingsInvalid(
             f"A PS_* variable cannot be read ({error}): write its value as JSON."
@@ -138,6 +147,21 @@ def load_settings(**given: Any) -> Settings:
         raise SettingsInvalid(
             f'The settings file "{config_file()}" cannot be read ({error}): correct it.'
         ) from error
+
+
+def _misfit(error: ValidationError, known: set[str]) -> SettingsInvalid:
+    first = error.errors(include_input=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        close = _nearest(name.replace(".", DELIMITER), known)
+        hint = f"did you mean {close.replace(DELIMITER, '.')}?" if close else "take it out."
+        return SettingsInvalid(f'There is no setting {name} (in "{config_file()}"): {hint}')
+    said = first["msg"].removeprefix("Value error, ")
+    return SettingsInvalid(f"The setting {name} does not fit ({said}): correct it.")
+
+
+def _nearest(name: str, known: set[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), "")
 
 
 def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -17,12 +17,14 @@ from pickysteve.calibration.logit import shares, sigmoid
 from pickysteve.calibration.probability import fit_platt
 from pickysteve.calibration.risk import RiskFloor, risk_controlled_floor
 from pickysteve.flows.scenes import SEED, Scene
+from pickysteve.flows.suite import Task
 from pickysteve.tasks.engines.features import EXAMPLE_FEATURES, REQUEST_FEATURES, TEXT_FEATURES
 
 __all__ = [
     "COVERAGE",
     "RISKS",
     "Scored",
+    "gather_scored",
     "one_a_request",
     "right_shares",
     "risk_floors",
@@ -77,23 +79,30 @@ def score_scenes(scenes: Sequence[Scene], fitted: Fitted) -> Scored:
     """Score scenes with the weights of a fitted file, as the reranker does."""
     weights = _joint_weights(fitted)
     asked = np.array([fitted.request.features[name] for name in REQUEST_FEATURES])
-    best, ranked, right = [], [], []
+    of_skills = []
     for scene in scenes:
         utilities = scene.columns @ weights + scene.asked @ asked + fitted.request.constant
-        of_skill = np.array([utilities[rows].max() for rows in scene.skill_rows])
-        order = np.argsort(-of_skill, kind="stable")
-        best.append(float(of_skill[order[0]]))
-        ranked.append(shares(of_skill)[order])
-        right.append(scene.right_skills[order])
+        of_skills.append(np.array([utilities[rows].max() for rows in scene.skill_rows]))
+    return gather_scored([(s.task, s.group, s.right_skills) for s in scenes], of_skills)
+
+
+def gather_scored(asked: Sequence[tuple[Task, str, Flags]], of_skills: Sequence[Floats]) -> Scored:
+    """Scenes as the fits of thresholds take them.
+
+    For each its task, its group, which of its skills answer it, and the log-odds of these skills.
+    """
+    orders = [np.argsort(-utilities, kind="stable") for utilities in of_skills]
+    right = tuple(flags[order] for (_, _, flags), order in zip(asked, orders, strict=True))
+    ranked = [utilities[order] for utilities, order in zip(of_skills, orders, strict=True)]
     return Scored(
-        ids=tuple(scene.task.id for scene in scenes),
-        groups=tuple(scene.group for scene in scenes),
-        single=np.array([len(scene.task.gold) == 1 for scene in scenes]),
-        nothing=np.array([not scene.task.gold for scene in scenes]),
-        best=np.array(best),
+        ids=tuple(task.id for task, _, _ in asked),
+        groups=tuple(group for _, group, _ in asked),
+        single=np.array([len(task.gold) == 1 for task, _, _ in asked]),
+        nothing=np.array([not task.gold for task, _, _ in asked]),
+        best=np.array([float(utilities[0]) for utilities in ranked]),
         first=np.array([bool(flags[0]) for flags in right]),
-        shares=tuple(ranked),
-        right=tuple(right),
+        shares=tuple(shares(utilities) for utilities in ranked),
+        right=right,
     )
 
 

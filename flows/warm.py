@@ -17,7 +17,7 @@ from pickysteve.flows.scanning import Progress, Scanner, is_provisional, quiet, 
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.index import IndexData
 from pickysteve.registry.models import Problem, Value, Verdict
-from pickysteve.tasks.engines.embedder import MiniLM
+from pickysteve.tasks.engines.embedder import open_encoder
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import text_digest
 from pickysteve.tasks.roles import open_roles
@@ -69,7 +69,7 @@ def warm(settings: Settings, progress: Progress = quiet) -> Warmed:
     The policy "drop" leaves refused documents out and reports them. Raises RegistryRefused under the
     policy "abort" while there is one, and whatever opening the index raises.
     """
-    encoder = MiniLM()
+    encoder = open_encoder(settings.embed)
     defender, roles = Guard(), open_roles(settings.llm)
     calibrated = open_calibration(settings, encoder)
     aborts = settings.gate.policy == "abort"
@@ -96,7 +96,7 @@ def warm(settings: Settings, progress: Progress = quiet) -> Warmed:
 
 def _all_current(data: IndexData, scanner: Scanner, progress: Progress) -> bool:
     """Whether every text is served, or not, as its verdict of now says."""
-    texts = surfaces(data.units.values(), data.skills.values())
+    texts = surfaces(data.units.values(), data.skills.values(), data.edges)
     same = True
     for done, (text, surface) in enumerate(texts, start=1):
         stored = data.verdicts.get(text_digest(text))

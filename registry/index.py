@@ -1,7 +1,7 @@
 """The index on disk: Parquet tables in a generation folder, named by a sealed manifest.
 
     <index>/manifest.json            which generation is current; SHA-256 of its tables; our seal
-    <index>/<generation>/*.parquet   skills, units, examples, vectors, postings, verdicts
+    <index>/<generation>/*.parquet   skills, units, examples, edges, vectors, postings, verdicts
 
 A new generation is written beside the old one and becomes current when the manifest is replaced, so
 a reader sees one or the other, never a mixture.
@@ -25,13 +25,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pickysteve.errors import IndexCorrupt, IndexMissing
+from pickysteve.registry.graph import Edge
 from pickysteve.registry.models import Example, Problem, Skill, Unit, Verdict
 from pickysteve.seal import operator_seal
 
 __all__ = ["INDEX_VERSION", "IndexData", "Vector", "read_index", "write_index"]
 
-INDEX_VERSION = "1"
-TABLES = ("examples", "postings", "problems", "skills", "units", "vectors", "verdicts")
+INDEX_VERSION = "2"
+TABLES = ("edges", "examples", "postings", "problems", "skills", "units", "vectors", "verdicts")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class IndexData:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     """Allow and review verdicts by the SHA-256 of the scanned text."""
     problems: tuple[Problem, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    """Which skills are confused with each other, by people's word or by how near they are."""
     digest: str = ""
     """SHA-256 over the tables; set when read or written."""
 
@@ -160,6 +163,7 @@ def _tables(data: IndexData) -> dict[str, pa.Table]:
     matrix = pa.FixedSizeListArray.from_arrays(pa.array(data.matrix.ravel(), pa.float32()), width)
     examples = [example for skill in data.skills.values() for example in skill.examples]
     return {
+        "edges": _json_table("edge", data.edges),
         "examples": _records(examples, ["skill_id", "text", "origin"]),
         "postings": _postings_table(data.postings),
         "problems": _json_table("problem", data.problems),
@@ -196,7 +200,9 @@ def _postings_table(postings: dict[str, dict[str, dict[str, int]]]) -> pa.Table:
 
 def _json_table(name: str, values: Iterable[Any]) -> pa.Table:
     rows = list(values)
-    key = {"skill": "skill_id", "unit": "unit_id", "verdict": "sha256", "problem": "path"}[name]
+    key = {"skill": "skill_id", "unit": "unit_id", "verdict": "sha256", "problem": "path", "edge": "first"}[
+        name
+    ]
     return pa.table(
         {
             key: pa.array([getattr(row, key) for row in rows], pa.string()),
@@ -229,6 +235,7 @@ def _load(manifest: dict[str, Any], tables: dict[str, pa.Table]) -> IndexData:
         postings=postings,
         verdicts={verdict.sha256: verdict for verdict in verdicts},
         problems=tuple(Problem.model_validate_json(row) for row in tables["problems"]["problem"].to_pylist()),
+        edges=tuple(Edge.model_validate_json(row) for row in tables["edges"]["edge"].to_pylist()),
         digest=_digest(manifest["tables"]),
     )
 

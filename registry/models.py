@@ -63,6 +63,8 @@ class Skill(Value):
     description: str
     unit_ids: tuple[str, ...]
     not_for: str = ""
+    summary: str = ""
+    """One line that a model wrote at ingest, where that was asked for."""
     examples: tuple[Example, ...] = ()
 
 

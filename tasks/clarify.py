@@ -21,7 +21,7 @@ from pickysteve.tasks.roles import MODEL_STAGE_SECONDS, Role
 from pickysteve.tasks.stage import stage
 from pickysteve.tasks.values import Pick, Pool, Question, Request
 
-__all__ = ["Clarification", "clarify", "clarify_pick", "unfit"]
+__all__ = ["LINK", "Clarification", "clarify", "clarify_pick", "unfit"]
 
 QUESTION_CHARACTERS = 300
 OPTIONS = 3
@@ -44,7 +44,7 @@ def clarify_pick(
     try:
         reply = role.ask({"request": request.text[:4_000]} | _descriptions(nearest, index), Clarification)
     except ModelUnavailable as failed:
-        return Question(degraded=f"asked without the model: {failed}")
+        return Question(degraded=f"asked without the model: {failed}", spent=role.lost(failed))
     question = " ".join(reply.answer.question.split())
     spent = role.spent(reply.usage)
     if reason := unfit(question, guard, config):

@@ -66,7 +66,8 @@ def read_pair(
         reply = role.ask(texts, Reading)
     except ModelUnavailable as failed:
         reason = "the model that reads both skills failed"
-        return Compatibility(state="unknown", reason=reason, degraded=str(failed))
+        lost = role.lost(failed)
+        return Compatibility(state="unknown", reason=reason, degraded=str(failed), spent=lost)
     answer, spent = reply.answer, role.spent(reply.usage)
     if answer.state == "compatible" and answer.about == "nothing":
         return Compatibility(state="compatible", reason="the model read both", spent=spent)

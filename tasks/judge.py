@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
 from pickysteve.calibration.fitted import Weights
 from pickysteve.calibration.probability import Platt
+from pickysteve.tasks.engines.bm25 import plain_terms, stemmed_terms
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration
 from pickysteve.tasks.stage import StageConfig
-from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
+from pickysteve.tasks.values import Contrast, Note, Notes, Option, Pick, Pool, Route
 
 __all__ = [
     "PAIR_FEATURES",
@@ -37,8 +39,11 @@ class JudgeConfig(StageConfig):
 
     judged_options: int = Field(5, gt=0, description="options that the model reads")
     judge_characters: int = Field(24_000, ge=1_000, description="characters of all options together")
-    spare_settled: bool = Field(
-        False, description="where the deterministic judge is sure of one skill, ask no model"
+    mode: Literal["consensus", "two-tier"] = Field(
+        "consensus",
+        description="consensus: the judge is asked, and on confusable pools the escalation model too, where "
+        "one is named; two-tier: a settled pick is left to the deterministic judge, the rest goes to the "
+        "escalation model, or to the judge where none is named",
     )
 
 
@@ -106,6 +111,7 @@ def judge_pool(
     pair = _best_pair(pool, route, fitted.second)
     if pair:
         return _compound(pair, route, pool)
+    pool, said = _by_signals(pool, route, notes)
     best = next(iter(pool.options), None)
     if best is None or best.score < pool.floor:
         reason = f"the best score is under the floor of {pool.floor:.2f}"
@@ -119,7 +125,7 @@ def judge_pool(
         low_confidence=best.score < fitted.sure_score,
         ambiguous=ambiguous,
         question=which_question(pool.prediction_set) if ambiguous else "",
-        reasons=_reasons(best, pool),
+        reasons=(*_reasons(best, pool), *said),
         shortlist=shortlist_of(pool.prediction_set, notes, index) if ambiguous else {},
     )
 
@@ -159,6 +165,44 @@ def which_question(skills: Sequence[str]) -> str:
     return f"More than one skill may fit: {', '.join(skills)}. Which of them is it about?"
 
 
+def _by_signals(pool: Pool, route: Route, notes: Notes) -> tuple[Pool, tuple[str, ...]]:
+    """Swap the two best where people's edge joins them and the request says the second one's sign alone.
+
+    Both stay in the prediction set: a sign settles which is likelier, and not that the other is excluded.
+    """
+    if len(pool.options) < 2 or len(pool.prediction_set) < 2:
+        return pool, ()
+    first, second, *rest = pool.options
+    by_id = {note.skill_id: note for note in notes.notes}
+    edges = by_id[first.skill_id].contrasts if first.skill_id in by_id else ()
+    edge = next((e for e in edges if e.other == second.skill_id and e.confirmed), None)
+    if edge is None or second.skill_id not in pool.prediction_set:
+        return pool, ()
+    asked = " ".join(clause.text for clause in route.clauses if clause.role != "ruled_out") or route.query
+    mine, others = (signal_terms(asked, one, other) for one, other in _both_ways(edge))
+    if mine or not others:
+        return pool, ()
+    swapped = tuple({second.skill_id: 0, first.skill_id: 0} | dict.fromkeys(pool.prediction_set, 0))
+    reason = f"the request says {', '.join(others)}, which tells {second.skill_id} from {first.skill_id}"
+    changes = {"options": (second, first, *rest), "prediction_set": swapped}
+    return pool.model_copy(update=changes), (reason,)
+
+
+def _both_ways(edge: Contrast) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (edge.signal, edge.other_signal), (edge.other_signal, edge.signal)
+
+
+def signal_terms(asked: str, signal: str, other: str) -> tuple[str, ...]:
+    """The words of a signal that a request says and the other side's signal does not hold."""
+    said, foreign = set(stemmed_terms(asked)), set(stemmed_terms(other))
+    words = (word for word in plain_terms(signal) if len(word) > 3)
+    return tuple(
+        dict.fromkeys(
+            w for w in words if set(stemmed_terms(w)) <= said and not set(stemmed_terms(w)) & foreign
+        )
+    )
+
+
 def _reasons(best: Option, pool: Pool) -> tuple[str, ...]:
     reasons = [f"{best.skill_id} is nearest: score {best.score:.2f}, {best.share:.0%} of the probability"]
     if len(pool.options) > 1:
@@ -168,16 +212,25 @@ def _reasons(best: Option, pool: Pool) -> tuple[str, ...]:
 
 
 def shortlist_of(skills: Sequence[str], notes: Notes, index: SearchIndex) -> dict[str, str]:
-    """A line for each skill: what it does, and what it is not for."""
+    """A line for each skill: what it does, what it is not for, and what tells it from the others."""
     by_id = {note.skill_id: note for note in notes.notes}
-    return {skill_id: _line(skill_id, by_id.get(skill_id), index) for skill_id in skills}
+    return {skill_id: _line(skill_id, by_id.get(skill_id), skills, index) for skill_id in skills}
 
 
-def _line(skill_id: str, note: Note | None, index: SearchIndex) -> str:
+def _line(skill_id: str, note: Note | None, among: Sequence[str], index: SearchIndex) -> str:
     # not the skill's own description: that of a file which the gate refused is not repeated
-    units = map(index.unit, index.allowed_units(skill_id))
-    about = _short(next((unit.description for unit in units), ""), 200)
-    return f"{about} | {_short(note.not_for, 200)}" if note and note.not_for else about
+    units = [index.unit(unit_id) for unit_id in index.allowed_units(skill_id)[:1]]
+    about = [unit.description or index.skills[skill_id].summary for unit in units]
+    parts = [_short("".join(about), 200)]
+    if note and note.not_for:
+        parts.append(_short(note.not_for, 200))
+    told = [contrast for contrast in note.contrasts if contrast.other in among] if note else []
+    for contrast in told[:2]:
+        said = f"{contrast.distinguisher} " if contrast.distinguisher else ""
+        signal = f"here: {contrast.signal}" if contrast.signal else ""
+        if said or signal:
+            parts.append(_short(f"unlike {contrast.other}: {said}{signal}", 200))
+    return " | ".join(parts)
 
 
 def _short(text: str, limit: int = 80) -> str:

@@ -1,12 +1,14 @@
 """Judge by a model: it reads the bodies and notes of the pool, and picks one, two for two jobs, or none.
 
 It answers with numbers, so it can name nothing outside the pool, and no text of a skill or of its own
-comes back. A model that fails leaves the decision of the deterministic judge, marked as degraded.
+comes back. A model that fails leaves the decision of the deterministic judge, marked as degraded. A stronger
+one may be asked too where skills are easily confused, or alone where the cheap answer is not settled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -14,12 +16,13 @@ from pydantic import create_model
 
 from pickysteve.errors import ModelUnavailable
 from pickysteve.registry.models import Value
+from pickysteve.tasks.consensus import consensus, is_confusable
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration
 from pickysteve.tasks.judge import JudgeConfig, abstention, judge_pool, shortlist_of, which_question
-from pickysteve.tasks.roles import MODEL_STAGE_SECONDS, Role
+from pickysteve.tasks.roles import MODEL_STAGE_SECONDS, OFF, Role
 from pickysteve.tasks.stage import stage
-from pickysteve.tasks.values import Notes, Option, Pick, Pool, Route
+from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
 
 __all__ = ["Judgement", "judge", "judge_with_model", "judgement_over"]
 
@@ -50,22 +53,80 @@ def judge_with_model(
     index: SearchIndex,
     calibration: Calibration,
     role: Role,
+    escalation: Role,
     config: JudgeConfig,
 ) -> Pick:
-    """Decide by the model where there is one and something to choose from, else without it."""
+    """Decide by the models where there are some and something to choose from, else without them."""
     offline = judge_pool(route, pool, notes, index, calibration, config)
-    settled = config.spare_settled and offline.status == "ok" and not offline.ambiguous
-    if role.model is None or settled or not pool.options:
+    if not pool.options:
         return offline
-    options = pool.options[: config.judged_options]
-    try:
-        reply = role.ask(
-            dict(_texts(route, options, notes, index, config)), judgement_over(len(options)), exact=False
+    asking = _Asking(route, pool, notes, index, config, offline)
+    if config.mode == "two-tier":
+        # a conformal singleton is answered cheaply
+        settled = offline.status == "ok" and not offline.ambiguous
+        stronger, weaker = (escalation, role) if escalation.model else (role, OFF)
+        return offline if settled else asking.first_answer(stronger, weaker)
+    if role.model is None or escalation.model is None or not is_confusable(pool, notes):
+        return asking.first_answer(role, OFF)
+    judged, second = asking.answer(role), asking.answer(escalation)
+    if judged.degraded or second.degraded:
+        failed, left = (judged, second) if judged.degraded else (second, judged)
+        if left.degraded:
+            return left.model_copy(update={"spent": judged.spent + second.spent})
+        return left.model_copy(
+            update={
+                "low_confidence": True,
+                "spent": judged.spent + second.spent,
+                "degraded": failed.degraded.replace("judged without the model", "judged by one model alone"),
+            }
         )
-    except ModelUnavailable as failed:
-        return offline.model_copy(update={"degraded": f"judged without the model: {failed}"})
-    pick = _pick(reply.answer, options, pool, notes, index)
-    return pick.model_copy(update={"spent": role.spent(reply.usage)})
+    return consensus(offline, judged, second, notes, index)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """One question to judges: what they read, and what stands where they fail."""
+
+    route: Route
+    pool: Pool
+    notes: Notes
+    index: SearchIndex
+    config: JudgeConfig
+    offline: Pick
+
+    def answer(self, role: Role) -> Pick:
+        """What the role's model decides; where it fails the deterministic pick, marked."""
+        options = self.pool.options[: self.config.judged_options]
+        texts = dict(_texts(self.route, options, self.notes, self.index, self.config))
+        try:
+            reply = role.ask(texts, judgement_over(len(options)))
+        except ModelUnavailable as failed:
+            degraded = f"judged without the model: {failed}"
+            return self.offline.model_copy(update={"degraded": degraded, "spent": role.lost(failed)})
+        pick = _pick(reply.answer, options, self.pool, self.notes, self.index)
+        return pick.model_copy(update={"spent": role.spent(reply.usage)})
+
+    def first_answer(self, *roles: Role) -> Pick:
+        """That of the first role whose model answers; a failure before it stays named."""
+        failures: list[Pick] = []
+        for role in roles:
+            if role.model is None:
+                continue
+            pick = self.answer(role)
+            spent = tuple(one for failed in failures for one in failed.spent) + pick.spent
+            if not pick.degraded:
+                said = (
+                    failures[0].degraded.replace("without the model", "by the weaker model")
+                    if failures
+                    else ""
+                )
+                return pick.model_copy(update={"spent": spent, "degraded": said})
+            failures.append(pick)
+        if not failures:
+            return self.offline
+        return failures[0].model_copy(
+            update={"spent": tuple(one for failed in failures for one in failed.spent)}
+        )
 
 
 def _texts(
@@ -78,9 +139,19 @@ def _texts(
     for number, option in enumerate(options, start=1):
         units = [index.unit(unit_id) for unit_id in index.allowed_units(option.skill_id)]
         note = noted.get(option.skill_id)
-        lines = [f"not for: {note.not_for}"] if note and note.not_for else []
+        lines = _notes(note) if note else []
         lines += [unit.description for unit in units[:1]] + [unit.body for unit in units]
         yield f"option {number}: {option.skill_id}", "\n\n".join(lines)[:room]
+
+
+def _notes(note: Note) -> list[str]:
+    """What the knowledge graph says of an option."""
+    lines = [f"not for: {note.not_for}"] if note.not_for else []
+    for contrast in note.contrasts:
+        about = f": {contrast.distinguisher}" if contrast.distinguisher else ""
+        signal = f" This one when a request says: {contrast.signal}." if contrast.signal else ""
+        lines.append(f"often confused with {contrast.other}{about}{signal}")
+    return lines
 
 
 def _pick(answer: Judgement, options: Sequence[Option], pool: Pool, notes: Notes, index: SearchIndex) -> Pick:
@@ -110,4 +181,4 @@ def _pick(answer: Judgement, options: Sequence[Option], pool: Pool, notes: Notes
     )
 
 
-judge = stage("judge", judge_with_model, cached=True, timeout_seconds=MODEL_STAGE_SECONDS)
+judge = stage("judge", judge_with_model, cached=True, timeout_seconds=2 * MODEL_STAGE_SECONDS)

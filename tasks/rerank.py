@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pickysteve.tasks.engines.bm25 import stemmed_terms
 from pickysteve.tasks.engines.index import SearchIndex
-from pickysteve.tasks.engines.reranker import Reranker
+from pickysteve.tasks.engines.reranker import Reranker, Rows
 from pickysteve.tasks.stage import StageConfig, stage
 from pickysteve.tasks.values import Candidates, Clause, Cut, Route
 
@@ -23,6 +23,12 @@ Floats = NDArray[Any]
 class RerankConfig(StageConfig):
     """Knobs of reranking."""
 
+    model: str = Field(
+        "",
+        description="cross-encoder: a folder, or a model of the hub such as BAAI/bge-reranker-base; "
+        "none: the embedded reranker",
+    )
+
     contest: float = Field(
         0.2, ge=0, le=1, description="score of the second-best skill from which a second job is looked for"
     )
@@ -32,8 +38,9 @@ def score_candidates(
     route: Route, gated: Candidates, index: SearchIndex, reranker: Reranker, config: RerankConfig
 ) -> Candidates:
     """The candidates with scores and features, best first; ties fall back to the fused rank."""
-    scores, features = reranker.scores(route.query, route.clauses, index)
-    halves = _score_halves(route, _second_best(scores, index), index, reranker, config)
+    rows = np.array([index.row_of[candidate.unit_id] for candidate in gated.candidates], dtype=np.intp)
+    scores, features = reranker.scores(route.query, route.clauses, index, rows)
+    halves = _score_halves(route, _second_best(scores, index), index, reranker, rows, config)
     scored = []
     for candidate in gated.candidates:
         row = index.row_of[candidate.unit_id]
@@ -49,7 +56,7 @@ def score_candidates(
 
 
 def _score_halves(
-    route: Route, runner_up: float, index: SearchIndex, reranker: Reranker, config: RerankConfig
+    route: Route, runner_up: float, index: SearchIndex, reranker: Reranker, rows: Rows, config: RerankConfig
 ) -> list[Floats]:
     """Scores of both halves of every cut; zeros where reading them could not make a second job likely."""
     nothing = np.zeros(len(index.unit_ids))
@@ -58,7 +65,7 @@ def _score_halves(
         worth = cut.signalled or (runner_up >= config.contest and _parts_in_words(cut, index))
         for half in (cut.first, cut.second):
             asked = (Clause(text=half, role="ask"),)
-            halves.append(reranker.scores(half, asked, index)[0] if worth else nothing)
+            halves.append(reranker.scores(half, asked, index, rows)[0] if worth else nothing)
     return halves
 
 

@@ -36,7 +36,8 @@ def route_with_model(request: Request, role: Role, config: RouteConfig) -> Route
     try:
         reply = role.ask({"request": plain.query}, Queries)
     except ModelUnavailable as failed:
-        return plain.model_copy(update={"degraded": f"searched with the request alone: {failed}"})
+        degraded = f"searched with the request alone: {failed}"
+        return plain.model_copy(update={"degraded": degraded, "spent": role.lost(failed)})
     answer = reply.answer
     # tags are words without a sentence, so they go with the query that they belong to
     written = (f"{answer.query} {' '.join(answer.tags)}", *answer.sub_queries)

@@ -14,6 +14,7 @@ __all__ = [
     "Candidates",
     "Clause",
     "Compatibility",
+    "Contrast",
     "Cut",
     "Degradation",
     "Execution",
@@ -45,6 +46,7 @@ class Spent(Value):
     """What a model was asked for and took."""
 
     role: str
+    model: str = ""
     prompt_tokens: int
     answer_tokens: int
     cost: float | None = None
@@ -151,12 +153,26 @@ class Pool(StageOutput):
     dropped: dict[str, str] = Field(default_factory=dict)
 
 
+class Contrast(Value):
+    """What tells a skill from another one that it is confused with."""
+
+    other: str
+    distinguisher: str = ""
+    signal: str = ""
+    """What a request for this one says."""
+    other_signal: str = ""
+    confirmed: bool = False
+    """By people; else it was suggested from how near the two are."""
+
+
 class Note(Value):
     """What the registry knows of a skill beside its text."""
 
     skill_id: str
     not_for: str = ""
     confused_with: tuple[str, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()
+    """With other skills of the pool."""
 
 
 class Notes(StageOutput):

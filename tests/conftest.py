@@ -88,17 +88,28 @@ def small_index(engines):
     return engines.index
 
 
-def _load_model_hosts():
-    """The module beside this file: the tests are no package."""
-    path = Path(__file__).parent / "model_hosts.py"
-    spec = spec_from_file_location("model_hosts", path)
+def _load(name: str):
+    """A module beside this file: the tests are no package."""
+    spec = spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
     module = module_from_spec(spec)
-    sys.modules["model_hosts"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-model_hosts = _load_model_hosts()
+model_hosts, tiny_models = _load("model_hosts"), _load("tiny_models")
+
+
+@pytest.fixture(scope="session")
+def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a cross-encoder that was made for these tests."""
+    return tiny_models.save_cross_encoder(tmp_path_factory.mktemp("reranker") / "tiny-reranker")
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sentence-transformers model that was made for these tests."""
+    return tiny_models.save_encoder(tmp_path_factory.mktemp("encoder") / "tiny-encoder")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from platformdirs import user_cache_path
+from pydantic import BaseModel, ConfigDict, Field
 
 from pickysteve.errors import ModelUnavailable
 from pickysteve.seal import operator_seal
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-__all__ = ["MINILM_SHA256", "Embedder", "MiniLM", "minilm_folder", "seal_files"]
+__all__ = [
+    "MINILM_SHA256",
+    "EmbedConfig",
+    "Embedder",
+    "MiniLM",
+    "Vectors",
+    "minilm_folder",
+    "open_encoder",
+    "seal_files",
+]
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of model.safetensors; the same bytes in two independent packages."""
@@ -36,6 +46,16 @@ MAX_PADDING = 1.25
 MEMO_TEXTS = 256
 
 Vectors = NDArray[np.float32]
+
+
+class EmbedConfig(BaseModel):
+    """Which encoder turns texts into vectors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(
+        "", description="sentence-transformers model: a folder, or a name of the hub; none: all-MiniLM-L6-v2"
+    )
 
 
 class Embedder(Protocol):
@@ -51,6 +71,15 @@ class Embedder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text: float32, (len(texts), dimension)."""
+
+
+def open_encoder(config: EmbedConfig) -> Embedder:
+    """The encoder of the settings; its model loads at the first text."""
+    if not config.model:
+        return MiniLM()
+    from pickysteve.tasks.engines.sentence_embedder import SentenceEmbedder
+
+    return SentenceEmbedder(config.model)
 
 
 def minilm_folder() -> Path:

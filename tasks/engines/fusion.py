@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import PairFeatures, pair_features
 from pickysteve.tasks.engines.index import SearchIndex
+from pickysteve.tasks.engines.reranker import Rows
 from pickysteve.tasks.values import Clause
 
 __all__ = ["FusionReranker"]
@@ -30,7 +31,7 @@ class FusionReranker:
         self.fingerprint = f"fusion:{encoder.fingerprint}"
 
     def scores(
-        self, query: str, clauses: Sequence[Clause], index: SearchIndex
+        self, query: str, clauses: Sequence[Clause], index: SearchIndex, rows: Rows | None = None
     ) -> tuple[Floats, PairFeatures]:
         """One score in [0, 1] a unit, and the features behind it."""
         features = pair_features(query, clauses, index, self.encoder)

@@ -22,8 +22,10 @@ from pydantic import (
 )
 
 __all__ = [
+    "BASE_URLS",
     "LONGEST_ANSWER_SECONDS",
     "ChatModel",
+    "KeyStore",
     "LlmConfig",
     "Message",
     "Price",
@@ -36,12 +38,24 @@ __all__ = [
 ]
 
 Provider = Literal["none", "openai", "ollama"]
-RoleName = Literal["adjudicator", "auditor", "router", "judge", "compat", "clarifier", "executor"]
+RoleName = Literal[
+    "adjudicator",
+    "auditor",
+    "router",
+    "judge",
+    "escalation",
+    "compat",
+    "clarifier",
+    "executor",
+    "enricher",
+]
+KeyStore = Literal["", "file", "keyring"]
 LONGEST_ANSWER_SECONDS = 300
 NO_MODEL = "off"
 """The model name that switches a role off."""
-BY_NAME = frozenset({"auditor", "executor"})
-"""Roles that want a model of their own: a library takes hours to read, and an answer is no pick."""
+BY_NAME = frozenset({"auditor", "escalation", "executor"})
+"""Roles that want a model of their own: a library takes hours to read, a second opinion is another model's,
+and an answer is no pick."""
 BASE_URLS = {"openai": "https://api.openai.com/v1", "ollama": "http://127.0.0.1:11434"}
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -67,11 +81,15 @@ class RoleModels(_Config):
     )
     router: str = Field("", description="turns a request into search queries")
     judge: str = Field("", description="picks among the candidates")
+    escalation: str = Field(
+        "", description="stronger judge for pools that are easily confused; without one named here, nobody"
+    )
     compat: str = Field("", description="says whether two picks fit together")
     clarifier: str = Field("", description="asks one question when nothing fits")
     executor: str = Field(
         "", description="answers the request with the bundle; without a model named here, nobody does"
     )
+    enricher: str = Field("", description="writes example requests, when that is asked for")
 
 
 class LlmConfig(_Config):
@@ -81,6 +99,7 @@ class LlmConfig(_Config):
     base_url: str = Field("", description="the host's address; by default that of the provider")
     model: str = Field("", description="model of every role that names none of its own")
     api_key: SecretStr = Field(SecretStr(""), description="the host's key, where it wants one")
+    key_store: KeyStore = Field("", description="where setup keeps the key of this address")
     timeout_seconds: float = Field(
         20, gt=0, le=LONGEST_ANSWER_SECONDS, description="for one answer, retries included"
     )
@@ -157,6 +176,10 @@ class Reply(Generic[Answer]):
 
 class ChatModel(Protocol):
     """A model that answers in the form that it is asked for."""
+
+    @property
+    def name(self) -> str:
+        """What the host calls it."""
 
     @property
     def fingerprint(self) -> str:

@@ -55,6 +55,11 @@ class HostedModel:
         self.model = model
 
     @property
+    def name(self) -> str:
+        """What the host calls it."""
+        return self.model
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 over host kind, model and options; neither address nor key."""
         options = ("provider", "max_answer_tokens", "context_tokens", "deterministic")
@@ -80,7 +85,7 @@ class HostedModel:
         try:
             value, repaired = read_answer(raw.text, answer, exact=exact)
         except AnswerError as unusable:
-            raise self._unavailable("invalid-answer", str(unusable)) from unusable
+            raise self._unavailable("invalid-answer", str(unusable), self._usage(raw)) from unusable
         return Reply(value, self._usage(raw), repaired)
 
     def stream(self, messages: Sequence[Message], show: Callable[[str], None]) -> tuple[str, Usage]:
@@ -125,11 +130,13 @@ class HostedModel:
         except HostFault as fault:
             raise self._unavailable(fault.fault, fault.detail) from fault
 
-    def _unavailable(self, fault: str, detail: str) -> ModelUnavailable:
+    def _unavailable(self, fault: str, detail: str, usage: Usage | None = None) -> ModelUnavailable:
         said, remedy = SAID[fault]
         shown = f" ({detail})" if detail else ""
         return ModelUnavailable(
-            f"The model {self.model} at {self.config.address} {said}{shown}: {remedy}.", fault=fault
+            f"The model {self.model} at {self.config.address} {said}{shown}: {remedy}.",
+            fault=fault,
+            usage=usage,
         )
 
     def _usage(self, raw: Raw) -> Usage:

@@ -26,13 +26,14 @@ from pickysteve.tasks.engines.features import (
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.values import Clause
 
-__all__ = ["Calibration", "EmbeddedReranker", "Reranker", "class_columns"]
+__all__ = ["Calibration", "EmbeddedReranker", "Reranker", "Rows", "class_columns"]
 
 Floats = NDArray[Any]
+Rows = NDArray[np.intp]
 
 
 class Reranker(Protocol):
-    """Scores every unit for a query; the strong models plug in here."""
+    """Scores units for a query; the strong models plug in here."""
 
     @property
     def fingerprint(self) -> str:
@@ -43,9 +44,12 @@ class Reranker(Protocol):
         """Why it stands in for a better one; empty when it does not."""
 
     def scores(
-        self, query: str, clauses: Sequence[Clause], index: SearchIndex
+        self, query: str, clauses: Sequence[Clause], index: SearchIndex, rows: Rows | None = None
     ) -> tuple[Floats, PairFeatures]:
-        """One score in [0, 1] a unit, and the features behind it."""
+        """One score in [0, 1] a unit, and the features behind it.
+
+        `rows` are the units that will be asked for: one that reads each text may leave the others at 0.
+        """
 
 
 class Calibration:
@@ -71,7 +75,7 @@ class EmbeddedReranker:
         self.fingerprint = f"embedded:{encoder.fingerprint}:{calibration.fingerprint}"
 
     def scores(
-        self, query: str, clauses: Sequence[Clause], index: SearchIndex
+        self, query: str, clauses: Sequence[Clause], index: SearchIndex, rows: Rows | None = None
     ) -> tuple[Floats, PairFeatures]:
         """Sigmoid of each unit's utility: the unit against "none of these"."""
         features = pair_features(query, clauses, index, self.encoder)

@@ -42,3 +42,10 @@ def test_a_score_that_misleads_gets_a_flat_curve() -> None:
 def test_probabilities_stay_within_zero_and_one() -> None:
     curve = Platt(slope=1.0, constant=0.0)
     assert 0 <= curve.probability(-1e6) < curve.probability(0) < curve.probability(1e6) <= 1
+
+
+@pytest.mark.parametrize(("right", "likely"), [([True] * 8, 0.9), ([False] * 8, 0.1)])
+def test_one_outcome_alone_gives_a_flat_curve_that_is_not_certain(right, likely):
+    curve = fit_platt(np.arange(8.0), np.array(right))
+    assert curve.slope == 0
+    assert curve.probability(3.0) == pytest.approx(likely, abs=1e-3)

@@ -12,7 +12,7 @@ from pickysteve.tasks.judge import JudgeConfig, half_winners, judge_pool, log_od
 from pickysteve.tasks.judge_model import judge
 from pickysteve.tasks.roles import OFF
 from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Cut, Note, Notes, Option, Pick, Pool, Route
+from pickysteve.tasks.values import Clause, Contrast, Cut, Note, Notes, Option, Pick, Pool, Route
 
 PLAIN = Route(query="ask", clauses=())
 COMPOUND = Route(
@@ -203,3 +203,69 @@ def test_the_stage_decides_on_our_own_skills(small_index, calibration_with) -> N
     )
     assert pick.skills == ("rust-review",)
     assert set(pick.shortlist) == {"rust-review", "rust-build-errors"}
+
+
+EDGE = {"distinguisher": "Whether it floats.", "confirmed": True}
+CONTRASTED = Notes(
+    notes=(
+        Note(
+            skill_id="boats",
+            contrasts=(Contrast(other="clocks", signal="sail, keel", other_signal="ticks, hands", **EDGE),),
+        ),
+        Note(
+            skill_id="clocks",
+            contrasts=(Contrast(other="boats", signal="ticks, hands", other_signal="sail, keel", **EDGE),),
+        ),
+    )
+)
+
+
+def asking(text: str, ruled_out: str = "") -> Route:
+    clauses = (Clause(text=text, role="ask"), Clause(text=ruled_out, role="ruled_out"))
+    return Route(query=f"{text} {ruled_out}", clauses=clauses)
+
+
+@pytest.mark.parametrize(
+    ("route", "size", "notes", "picked"),
+    [
+        (asking("it ticks loudly"), 2, CONTRASTED, "clocks"),
+        (asking("it ticking loudly"), 2, CONTRASTED, "clocks"),
+        (asking("it is loud"), 2, CONTRASTED, "boats"),
+        (asking("the sail ticks"), 2, CONTRASTED, "boats"),
+        (asking("it is loud", ruled_out="it never ticks"), 2, CONTRASTED, "boats"),
+        (asking("it ticks loudly"), 1, CONTRASTED, "boats"),
+        (asking("it ticks loudly"), 2, Notes(), "boats"),
+    ],
+    ids=["sign", "stem", "no sign", "both signs", "ruled out", "settled", "no edge"],
+)
+def test_a_sign_that_people_named_decides_between_two_that_may_both_fit(
+    index, calibration_with, route, size, notes, picked
+) -> None:
+    pooled = pool(option("boats", 0.9), option("clocks", 0.8), size=size)
+    pick = decide(index, calibration_with(second=NEVER), pooled, route, notes)
+    assert pick.skills == (picked,)
+    assert set(pick.prediction_set) == set(pooled.prediction_set)
+    assert (pick.reasons[-1] == "the request says ticks, which tells clocks from boats") == (
+        picked == "clocks"
+    )
+
+
+def test_a_suggested_edge_decides_nothing(index, calibration_with) -> None:
+    notes = Notes(
+        notes=tuple(
+            note.model_copy(
+                update={"contrasts": tuple(c.model_copy(update={"confirmed": False}) for c in note.contrasts)}
+            )
+            for note in CONTRASTED.notes
+        )
+    )
+    pooled = pool(option("boats", 0.9), option("clocks", 0.8), size=2)
+    assert decide(index, calibration_with(second=NEVER), pooled, asking("it ticks"), notes).skills == (
+        "boats",
+    )
+
+
+def test_a_shortlist_says_what_tells_its_skills_apart(index, calibration_with) -> None:
+    pooled = pool(option("boats", 0.9), option("clocks", 0.8), size=2)
+    pick = decide(index, calibration_with(second=NEVER), pooled, PLAIN, CONTRASTED)
+    assert pick.shortlist["boats"] == "Sails boats. | unlike clocks: Whether it floats. here: sail, keel"

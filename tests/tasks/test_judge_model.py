@@ -13,7 +13,7 @@ from pickysteve.tasks.judge import JudgeConfig, judge_pool
 from pickysteve.tasks.judge_model import judge, judge_with_model, judgement_over
 from pickysteve.tasks.roles import OFF, open_roles
 from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Note, Notes, Option, Pick, Pool, Route
+from pickysteve.tasks.values import Contrast, Note, Notes, Option, Pick, Pool, Route
 
 ROUTE = Route(query="the sail tears whenever it is windy", clauses=())
 NOTES = Notes(notes=(Note(skill_id="clocks", not_for="Not for ships."),))
@@ -53,10 +53,10 @@ POOL = pool("apples", "boats", "clocks")
 def decide(host: Any, index: Any, calibration_with: Any) -> Any:
     role = open_roles(LlmConfig(provider="ollama", base_url=host.url, model="m", timeout_seconds=1)).judge
 
-    def run(answer: Any, pooled: Pool = POOL, **config: Any) -> Pick:
+    def run(answer: Any, pooled: Pool = POOL, notes: Notes = NOTES, **config: Any) -> Pick:
         host.tells(answer if callable(answer) else hosts.says(answer))
         calibration = calibration_with(floor=0.3)
-        return judge_with_model(ROUTE, pooled, NOTES, index, calibration, role, JudgeConfig(**config))
+        return judge_with_model(ROUTE, pooled, notes, index, calibration, role, OFF, JudgeConfig(**config))
 
     return run
 
@@ -80,6 +80,14 @@ def test_it_reads_what_the_gate_allows_and_nothing_else(decide: Any, host: Any) 
     assert ROUTE.query in read
     assert "How to mend boats." in read and "not for: Not for ships." in read
     assert "answer 1" not in read
+
+
+def test_it_reads_what_the_graph_says_of_an_option(decide: Any, host: Any, index: Any) -> None:
+    contrast = Contrast(other="boats", distinguisher="Whether it grows.", signal="fruit", other_signal="keel")
+    noted = Notes(notes=(Note(skill_id="apples", contrasts=(contrast,)),))
+    decide(ONE, notes=noted)
+    read = host.asked[0]["messages"][1]["content"]
+    assert "often confused with boats: Whether it grows. This one when a request says: fruit." in read
 
 
 def test_a_model_in_doubt_leaves_a_shortlist(decide: Any) -> None:
@@ -124,14 +132,14 @@ def test_a_model_that_fails_or_leaves_the_pool_leaves_the_deterministic_pick(
     decide: Any, offline: Pick, answer: Any
 ) -> None:
     pick = decide(answer)
-    assert pick.model_copy(update={"degraded": ""}) == offline
+    assert pick.model_copy(update={"degraded": "", "spent": ()}) == offline
     assert pick.degraded.startswith("judged without the model: The model m at ")
 
 
 def test_without_a_model_or_anything_to_choose_nothing_is_asked(
     decide: Any, host: Any, index: Any, calibration_with: Any, offline: Pick
 ) -> None:
-    using = (index, calibration_with(floor=0.3), OFF)
+    using = (index, calibration_with(floor=0.3), OFF, OFF)
     assert Direct()(judge, ROUTE, POOL, NOTES, using=using, config=JudgeConfig()) == offline
     assert decide(ONE, Pool(options=(), floor=0.3)).status == "no_confident_match"
     assert host.asked == []
@@ -139,10 +147,10 @@ def test_without_a_model_or_anything_to_choose_nothing_is_asked(
 
 def test_a_settled_choice_can_be_spared(decide: Any, host: Any) -> None:
     settled = pool("apples", "boats", size=1)
-    assert decide(ONE, settled, spare_settled=True).skills == ("apples",)
+    assert decide(ONE, settled, mode="two-tier").skills == ("apples",)
     assert host.asked == []
     assert decide(ONE, settled).skills == ("boats",)
-    assert decide(ONE, POOL, spare_settled=True).skills == ("boats",)
+    assert decide(ONE, POOL, mode="two-tier").skills == ("boats",)
 
 
 def test_only_so_many_options_and_characters_are_read(decide: Any, host: Any) -> None:
@@ -153,42 +161,56 @@ def test_only_so_many_options_and_characters_are_read(decide: Any, host: Any) ->
         judgement_over(2).model_validate(ONE | {"first": "3"})
 
 
-def test_each_thing_that_decides_a_pick_changes_its_cache_key(index: Any, calibration_with: Any) -> None:
-    """And nothing else does: the same request, models and index are one key, on any address of the host."""
-    config = {"provider": "ollama", "model": "m"}
+@pytest.fixture
+def key(index: Any, calibration_with: Any) -> Any:
+    """The cache key of a judgement, with one thing changed."""
 
-    def key(*, floor: float = 0.3, query: str = "q", options: int = 5, drawn: Any = index, **llm: Any) -> str:
-        role = open_roles(LlmConfig.model_validate(config | llm)).judge
-        using = (drawn, calibration_with(floor=floor), role)
+    def of(*, floor: float = 0.3, query: str = "q", options: int = 5, drawn: Any = index, **llm: Any) -> str:
+        config = {"provider": "ollama", "model": "m"}
+        roles = open_roles(LlmConfig.model_validate(config | llm))
+        using = (drawn, calibration_with(floor=floor), roles.judge, roles.escalation)
         route = Route(query=query, clauses=())
         return judge.cache_key((route, POOL, NOTES), using, JudgeConfig(judged_options=options))
 
-    assert key() == key(base_url="http://127.0.0.1:9", api_key="k", timeout_seconds=3)
-    other = SearchIndex(replace(index.data, digest="another"))
-    changed = [
-        key(),
-        key(floor=0.4),
-        key(query="another"),
-        key(options=4),
-        key(drawn=other),
-        key(model="n"),
-        key(deterministic=False),
-        key(provider="none"),
-    ]
-    assert len(set(changed)) == len(changed)
+    return of
 
 
-def test_another_prompt_or_other_code_is_another_key(
-    index: Any, calibration_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def key() -> str:
-        role = open_roles(LlmConfig(provider="ollama", model="m")).judge
-        using = (index, calibration_with(floor=0.3), role)
-        return judge.cache_key((ROUTE, POOL, NOTES), using, JudgeConfig())
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"query": "another"},
+        {"floor": 0.4},
+        {"options": 4},
+        {"model": "n"},
+        {"provider": "none"},
+        {"deterministic": False},
+        {"roles": {"judge": "j"}},
+        {"roles": {"escalation": "e"}},
+    ],
+    ids=["request", "calibration", "config", "model", "no model", "sampling", "judge", "escalation"],
+)
+def test_what_decides_a_pick_changes_its_cache_key(key: Any, changed: dict[str, Any]) -> None:
+    assert key(**changed) != key()
 
-    keys = [key()]
+
+def test_another_index_is_another_key(key: Any, index: Any) -> None:
+    assert key(drawn=SearchIndex(replace(index.data, digest="another"))) != key()
+
+
+def test_another_prompt_is_another_key(key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key()
     monkeypatch.setattr("pickysteve.tasks.roles.prompt_text", lambda name: "Another prompt.")
-    keys.append(key())
+    assert key() != before
+
+
+def test_other_code_is_another_key(key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key()
     monkeypatch.setattr("pickysteve.tasks.stage.code_digest", lambda: "other code")
-    keys.append(key())
-    assert len(set(keys)) == 3
+    assert key() != before
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"base_url": "http://127.0.0.1:9"}, {"api_key": "k"}, {"timeout_seconds": 3}]
+)
+def test_the_same_request_models_and_index_are_one_key_on_any_address(key: Any, changed: Any) -> None:
+    assert key(**changed) == key()

@@ -1,10 +1,20 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
-from pickysteve.tasks.knowledge import KnowledgeConfig, confused_with, knowledge, not_for_of
+from pickysteve.registry.graph import Edge
+from pickysteve.tasks.engines.index import SearchIndex
+from pickysteve.tasks.knowledge import (
+    KnowledgeConfig,
+    confused_with,
+    contrasts_of,
+    knowledge,
+    not_for_of,
+    suggested_edges,
+)
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Option, Pool
 
@@ -105,3 +115,58 @@ def test_a_skill_that_is_only_in_the_set_has_a_note_too(sketch, index_of) -> Non
     pooled = pool("a").model_copy(update={"prediction_set": ("a", "b")})
     notes = Direct()(knowledge, pooled, using=(index,), config=CONFIG).notes
     assert [(note.skill_id, note.not_for) for note in notes] == [("a", "x"), ("b", "y")]
+
+
+def joined(index: SearchIndex, *edges: Edge) -> SearchIndex:
+    return SearchIndex(replace(index.data, edges=edges))
+
+
+def test_what_people_joined_comes_first_and_what_they_struck_out_is_gone(sketch, index_of) -> None:
+    index = index_of(
+        sketch("a", {"a": (1, 0, 0)}),
+        sketch("close", {"close": (1, 0.1, 0)}),
+        sketch("closer", {"closer": (1, 0.05, 0)}),
+        sketch("far", {"far": (0, 1, 0)}),
+    )
+    index = joined(index, Edge(first="a", second="far"), Edge(first="a", second="closer", origin="rejected"))
+    assert confused_with("a", index, CONFIG) == ("far", "close")
+    assert [edge.pair for edge in suggested_edges(index, CONFIG)] == [
+        ("a", "close"),
+        ("a", "far"),
+        ("close", "closer"),
+    ]
+
+
+def test_a_suggestion_names_words_of_each_side_alone_and_the_note_that_tells(sketch, index_of) -> None:
+    index = index_of(
+        sketch("brew", {"brew": (1, 0, 0)}, descriptions={"brew": "Brews coffee beans slowly."}),
+        sketch(
+            "roast",
+            {"roast": (1, 0.1, 0)},
+            descriptions={"roast": "Roasts coffee beans in a drum."},
+            not_for="Not for a cup: see brew.",
+        ),
+    )
+    (edge,) = suggested_edges(index, CONFIG)
+    assert edge.pair == ("brew", "roast") and edge.origin == "suggested"
+    assert edge.distinguisher == "Not for a cup: see brew."
+    assert "slowly" in edge.first_signal and "drum" in edge.second_signal
+    assert "coffee" not in edge.first_signal + edge.second_signal
+
+
+def test_a_refused_skill_is_suggested_to_nobody(sketch, index_of) -> None:
+    index = index_of(sketch("a", {"a": (1, 0, 0)}), sketch("b", {"b": (1, 0, 0)}, refused=("b",)))
+    assert suggested_edges(index, CONFIG) == ()
+
+
+def test_contrasts_are_told_of_skills_of_the_pool_from_each_side(sketch, index_of) -> None:
+    index = joined(
+        index_of(*(sketch(name, {name: (1, 0, 0)}) for name in "abc")),
+        Edge(first="a", second="b", distinguisher="d", first_signal="of a", second_signal="of b"),
+        Edge(first="a", second="c", origin="suggested"),
+    )
+    (one,) = contrasts_of("a", {"a", "b"}, index)
+    (other,) = contrasts_of("b", {"a", "b"}, index)
+    assert (one.other, one.signal, one.other_signal, one.confirmed) == ("b", "of a", "of b", True)
+    assert (other.other, other.signal, other.other_signal) == ("a", "of b", "of a")
+    assert [contrast.confirmed for contrast in contrasts_of("c", {"a", "c"}, index)] == [False]

@@ -24,7 +24,7 @@ class TableReranker:
         self.table = table
         self.asked: list[str] = []
 
-    def scores(self, query, clauses, index):
+    def scores(self, query, clauses, index, rows=None):
         self.asked.append(query)
         scores = np.array(self.table[query])
         return scores, PairFeatures(("own",), scores[:, None] * 2, np.zeros(len(scores), bool))

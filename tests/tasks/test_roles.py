@@ -21,7 +21,7 @@ class Answer(Value):
 
 def test_without_settings_every_role_is_off_and_has_no_fingerprint() -> None:
     roles = open_roles(LlmConfig())
-    assert [getattr(roles, name).fingerprint for name in get_args(RoleName)] == [""] * 7
+    assert [getattr(roles, name).fingerprint for name in get_args(RoleName)] == [""] * 9
     with pytest.raises(ValueError, match="is off"):
         OFF.ask({"request": "text"}, Answer)
 

@@ -1,0 +1,87 @@
+"""Any sentence-transformers model as the encoder: from a folder or from the hub, on torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pickysteve.errors import ModelUnavailable
+from pickysteve.tasks.engines.embedder import Vectors
+from pickysteve.tasks.engines.model_files import files_digest, model_folder, model_label, quiet_loading
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+__all__ = ["SentenceEmbedder"]
+
+BATCH = 32
+MEMO_TEXTS = 256
+
+
+class SentenceEmbedder:
+    """Encodes with the model's own pooling and its longest input. It loads at its first text.
+
+    Requests and texts are encoded alike: a prompt that a model wants before a query is not given.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._one_at_a_time = Lock()
+        self._memo: dict[str, Vectors] = {}
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the weights lie; raises ModelUnavailable."""
+        return model_folder(self.name)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Name and digest of the files."""
+        return f"{model_label(self.name)}@{files_digest(self.folder)}"
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._model.get_embedding_dimension() or self.encode(["length"]).shape[1])
+
+    @cached_property
+    def _model(self) -> SentenceTransformer:
+        from sentence_transformers import SentenceTransformer
+
+        quiet_loading()
+        try:
+            return SentenceTransformer(
+                str(self.folder),
+                device="cpu",
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+            raise ModelUnavailable(
+                f'"{self.folder}" cannot be loaded as an encoder ({type(error).__name__}): '
+                "name a sentence-transformers model."
+            ) from error
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector a text. The latest are remembered: stages of one request share texts."""
+        memo = self._memo
+        new = [text for text in dict.fromkeys(texts) if text not in memo]
+        fresh = dict(zip(new, self._encode(new), strict=True)) if new else {}
+        vectors = [fresh[text] if text in fresh else memo[text] for text in texts]
+        if len(new) <= MEMO_TEXTS:
+            kept = list(memo.items())[-(MEMO_TEXTS - len(new)) or MEMO_TEXTS :]
+            self._memo = {**dict(kept), **fresh}
+        return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        with self._one_at_a_time:
+            found = self._model.encode(
+                list(texts), batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+            )
+        return np.asarray(found, dtype=np.float32)
