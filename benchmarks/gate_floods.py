@@ -2,8 +2,8 @@
 
     python benchmarks/gate_floods.py [--characters N] [--json]
 
-The scanner's own share stands apart: it is linear in the length, and does not read a window twice. A text over the cap is
-refused unread, so the time for one of a megabyte is that of measuring its length.
+The scanner's share stands apart: it is linear in the length, and no window is read twice. A text over the
+cap is refused unread, so a megabyte takes the time of measuring its length.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
+        """Add the CPU time of what runs inside."""
         start = time.process_time()
         try:
             yield
