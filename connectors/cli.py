@@ -27,6 +27,7 @@ from pickysteve.connectors import (
     cli_setup,
     cli_skills,
     cli_trifecta,
+    cli_up,
     cli_warm,
     gate_cli,
 )
@@ -63,6 +64,7 @@ cli_config.register(app)
 cli_graph.register(app)
 cli_enrich.register(app)
 cli_setup.register(app)
+cli_up.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)
