@@ -64,7 +64,10 @@ def scored_rows(rows: Sequence[SuiteRow]) -> Scored:
 
 
 def halvings(scored: Scored) -> Table:
-    """The method on exchangeable rows: a floor from one half of the rows, measured on the other."""
+    """The method on exchangeable rows: a floor from one half of the rows, measured on the other.
+
+    A halving over the promise is no broken promise yet: the measuring half has its own luck.
+    """
     table = Table(
         title=f"all {len(scored.best)} rows, halved {HALVINGS} times: one half chooses, the other measures"
     )

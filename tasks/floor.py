@@ -34,7 +34,8 @@ class FloorConfig(StageConfig):
     nearest: int = Field(3, ge=0, description="skills named when nothing clears the floor")
     mode: FloorMode = Field("net-benefit", description="which of the calibrated floors is used")
     risk: Literal["0.05", "0.1", "0.2"] = Field(
-        "0.05", description="promised share of wrong picks, for mode risk-controlled"
+        "0.05",
+        description="wrong picks promised at most, on requests like the calibration's; mode risk-controlled",
     )
 
 
