@@ -105,7 +105,9 @@ def greet() -> None:
     goes to standard error.
     """
     wire_in, wire_out = os.dup(0), os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     os.dup2(2, 1)
     read = b""
     while b"\n" not in read and (part := os.read(wire_in, 65_536)):

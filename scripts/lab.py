@@ -1,11 +1,14 @@
-"""What the scripts that try agents share: where agents are installed, a state of our own, and a table."""
+"""What the scripts that try agents share: installing, a state of our own, processes, and a table."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 DEFAULT_FOLDER = Path("/tmp/pickysteve-agents")
@@ -20,6 +23,7 @@ AFTERWARDS = {
 }
 # the background engine stays alive for the next client, and not much longer than the last
 ENGINE_SECONDS = 45
+CLIENT_SECONDS = 240
 
 
 def binaries(folder: Path) -> Path:
@@ -58,6 +62,68 @@ def make_state(folder: Path) -> Path:
     if done.returncode:
         sys.exit("The registry cannot be read: see above.")
     return home
+
+
+def run(words: list[str], home: Path, environment: dict[str, str]) -> tuple[str, str]:
+    """(exit code, all that was printed)."""
+    with subprocess.Popen(
+        words,
+        cwd=home / "work",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=CLIENT_SECONDS)
+            code = str(process.returncode)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            printed, _ = process.communicate()
+            code = f"none in {CLIENT_SECONDS} s"
+    return code, printed
+
+
+def those_in(home: Path) -> list[int]:
+    """What a client left behind: whatever has this home, save our background engine, which works in "/"."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is not ours
+            variables = (process / "environ").read_bytes().split(b"\0")
+            if f"HOME={home}".encode() in variables and (process / "cwd").readlink() != Path("/"):
+                found.append(int(process.name))
+    return found
+
+
+def end_those_in(home: Path) -> None:
+    """End them, so that nothing writes into a home that goes away."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in those_in(home):
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+        deadline = time.monotonic() + 5
+        while those_in(home) and time.monotonic() < deadline:
+            time.sleep(0.2)
+
+
+@contextmanager
+def serving(folder: Path, home: Path, upstream: str) -> Iterator[str]:
+    """The address of `pickysteve serve` on a free port, in front of a model host."""
+    words = [PICKYSTEVE, "serve", "--port", "0", "--upstream", upstream]
+    with subprocess.Popen(words, env=with_path(folder, home), stderr=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stderr or ():
+                if "listening on " in line:
+                    yield line.split("listening on ")[1].strip()
+                    break
+            else:
+                sys.exit("The HTTP server did not start.")
+        finally:
+            process.terminate()
+            process.communicate()
 
 
 def print_table(rows: Iterable[tuple[str, ...]]) -> None:

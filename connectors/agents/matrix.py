@@ -41,6 +41,10 @@ calls went through the proxy (`scripts/try-servers`); or only its documentation 
 where the agent's own command was run and wrote an entry of this form; it may set the rest of the file
 anew, and cannot give it back.
 
+Any agent that lets you set its model's address can use the proxy instead, or besides: `pickysteve serve
+--upstream URL`, and `http://127.0.0.1:8077` (with `/v1` for the APIs of OpenAI) as that address. Claude Code,
+Codex, OpenCode, Qwen Code, GitHub Copilot, Kimi Code, Cline and Aider were driven through it.
+
 | agent | file for you | file in a project | form | its own command | what is behind it |
 |---|---|---|---|---|---|
 """

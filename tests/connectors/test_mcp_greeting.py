@@ -225,3 +225,10 @@ def test_what_comes_before_a_handshake_is_answered_by_the_sdk(environment):
     assert answers[1]["result"] == {}
     assert answers[2]["result"]["protocolVersion"] == "2025-06-18"
     assert len(answers[3]["result"]["tools"]) == 3
+
+
+def test_a_setting_that_does_not_exist_is_told_at_the_first_call(environment):
+    hello = [initialize("2025-06-18"), READY]
+    answers = talk({**environment, "PS_NOPE": "1"}, *hello, asks(2, "tools/call", **PICK))
+    told = answers[2]["result"]
+    assert told["isError"] and "There is no setting PS_NOPE" in told["content"][0]["text"]

@@ -14,6 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 from pickysteve.connectors.engine.client import LocalEngine
+from pickysteve.connectors.mcp_greeting import STATELESS_REVISION
 from pickysteve.connectors.mcp_server import make_mcp_server
 from pickysteve.flows.engines import ingest
 from pickysteve.tasks.assemble import parse_bundle
@@ -246,7 +247,7 @@ def test_examples_are_bound_by_their_schema(engine, examples, said):
     assert result.is_error and said in result.content[0].text
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", ["legacy", "auto", STATELESS_REVISION])
 def test_the_process_that_an_agent_starts_answers_both_eras(engines, small_settings, tmp_path, mode):
     variables = {
         "PS_REGISTRY": str(small_settings.registry),

@@ -82,10 +82,10 @@ VARIANTS = {
 }
 
 
-def contents(form, *, every):
+def contents(form):
     """Names and contents of files that may be there; None for no file."""
     yield from (("missing", None), ("empty", b""))
-    for number, sample in enumerate(SAMPLES[form] if every else SAMPLES[form][:1]):
+    for number, sample in enumerate(SAMPLES[form]):
         yield from ((f"{name} {number}", change(sample)) for name, change in VARIANTS.items())
 
 

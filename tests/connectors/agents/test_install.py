@@ -22,7 +22,7 @@ from .samples import JSON, KINDS, MARK, SAMPLES, TOML, contents, damaged
 def test_every_agent_is_connected_and_given_back_byte_for_byte(place, tmp_path, name, index, system):
     server = ServerCommand(COMMANDS[system])
     one = place(name, index, system)
-    for title, content in contents(one.target.format, every=system != "macos"):
+    for title, content in contents(one.target.format):
         write(one, content)
         before = tree(tmp_path)
         assert not is_connected(one, server), title

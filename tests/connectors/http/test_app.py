@@ -65,7 +65,7 @@ def test_every_described_path_is_served(serving):
         assert "/v1/messages" in client.get("/docs").text
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
 def test_mcp_over_http_answers_the_official_client(serving, path, mode):
     async def work(address):
