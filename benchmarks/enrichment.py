@@ -62,10 +62,10 @@ def measure(arguments: argparse.Namespace, work: Path, registry: Path) -> None:
             "provider": "openai",
             "base_url": f"{server.listening_address}/v1",
             "model": "smollm2-135m",
-            "timeout_seconds": 240,
-            "max_answer_tokens": 500,
+            "timeout_seconds": 300,
+            "max_answer_tokens": 350,
         }
-        given["enrich"] = {"skill_characters": 3_000}
+        given["enrich"] = {"skill_characters": 1_000}
     settings = load_settings(**given)
     kept = enriched_folder(registry)
     aside = kept.with_name("aside")

@@ -39,7 +39,11 @@ def draw(
     people: Annotated[bool, typer.Option("--people", help="Only what people joined, no suggestion.")] = False,
     out: Annotated[Path | None, typer.Option(help="File; by default standard output.")] = None,
 ) -> None:
-    """Draw the graph as Mermaid, as one HTML page or as JSON."""
+    """Draw the graph as Mermaid, as one HTML page or as JSON.
+
+    What people say stands in confusions.yaml beside the skills: under confused_with a list of edges, each
+    with skills (two ids), distinguisher and signals (a text for each id); under not_confused pairs of ids.
+    """
     if context.invoked_subcommand:
         context.obj = registry
         return

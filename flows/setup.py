@@ -20,8 +20,19 @@ from pickysteve.registry.models import Value
 from pickysteve.tasks.engines.cross_encoder import BGE_BASE
 from pickysteve.tasks.engines.llm import BASE_URLS, KeyStore, LlmConfig, Message, Usage, chat_model
 
-__all__ = ["Choice", "Place", "Trial", "find_places", "models_of", "next_steps", "save", "try_model"]
+__all__ = [
+    "Choice",
+    "Place",
+    "Trial",
+    "find_places",
+    "models_of",
+    "next_steps",
+    "ollama_address",
+    "save",
+    "try_model",
+]
 
+OLLAMA_PORT = 11434
 LOOK_SECONDS = 3.0
 TRY_SECONDS = 120.0
 """A local model may have to load first."""
@@ -91,12 +102,18 @@ class Trial:
 
 def find_places(environment: Mapping[str, str]) -> tuple[Place, ...]:
     """An Ollama that answers, with its models, then the hosts whose key variable is set."""
-    address = environment.get("OLLAMA_HOST", "")
-    if address and "://" not in address:
-        address = f"http://{address}"
+    address = ollama_address(environment.get("OLLAMA_HOST", ""))
     models = _ollama_models(address or BASE_URLS["ollama"])
     running = (Place("Ollama", "local", address, models),) if models is not None else ()
     return (*running, *(host for host in HOSTS if environment.get(host.variable)))
+
+
+def ollama_address(host: str) -> str:
+    """The variable as a URL: Ollama takes a bare host, and its own port where none is named."""
+    if not host or "://" in host:
+        return host
+    named = host.rpartition("]")[2] if "]" in host else host
+    return f"http://{host}" if ":" in named else f"http://{host}:{OLLAMA_PORT}"
 
 
 def _ollama_models(address: str) -> tuple[str, ...] | None:

@@ -154,9 +154,10 @@ def edit_graph(path: Path, pair: Pair, edge: Edge | None) -> None:
     yaml_file = YAML()
     yaml_file.width = 110
     document: Any = (yaml_file.load(path.read_text(encoding="utf-8")) if path.is_file() else None) or {}
-    for key, ids in (("confused_with", lambda row: row["skills"]), ("not_confused", lambda row: row)):
+    for key in ("confused_with", "not_confused"):
         rows = document.setdefault(key, [])
-        for at in reversed([at for at, row in enumerate(rows) if pair_of(*ids(row)) == pair]):
+        pairs = [pair_of(*(row["skills"] if key == "confused_with" else row)) for row in rows]
+        for at in reversed([at for at, known in enumerate(pairs) if known == pair]):
             del rows[at]
     if edge:
         document["confused_with"].append(_as_row(edge))

@@ -81,4 +81,5 @@ def _second_best(scores: Floats, index: SearchIndex) -> float:
     return best[1] if len(best) > 1 else 0.0
 
 
-rerank = stage("rerank", score_candidates, cached=True)
+# a cross-encoder loads for seconds and reads thirty texts for as long again
+rerank = stage("rerank", score_candidates, cached=True, timeout_seconds=180)

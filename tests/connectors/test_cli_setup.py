@@ -17,6 +17,7 @@ from pickysteve.connectors.cli import app
 from pickysteve.errors import ModelUnavailable, PickyError, SettingsInvalid
 from pickysteve.flows.keys import key_file
 from pickysteve.flows.settings import config_file, load_settings
+from pickysteve.flows.setup import ollama_address
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 
@@ -190,3 +191,18 @@ def test_a_settings_file_that_is_broken_is_left_as_it_is(served: Any) -> None:
     config_file().write_text("exclude = [")
     done = run("--yes", "--base-url", f"{served.url}/v1", "--model", "m")
     assert isinstance(done.exception, SettingsInvalid) and config_file().read_text() == "exclude = ["
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("", ""),
+        ("http://box:1", "http://box:1"),
+        ("box:1", "http://box:1"),
+        ("box", "http://box:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::1]:9", "http://[::1]:9"),
+    ],
+)
+def test_the_address_of_ollama_is_read_as_ollama_reads_it(host: str, address: str) -> None:
+    assert ollama_address(host) == address

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny_models
+import yaml
+from typer.testing import CliRunner
 
 from pickysteve.calibration.fitted import read_fitted, write_fitted
+from pickysteve.connectors.cli import app
 from pickysteve.errors import CalibrationMismatch, ModelUnavailable, SuiteInvalid
 from pickysteve.flows.calibrate_own import calibrate_own_pairs
 from pickysteve.flows.dag import pick_context
@@ -176,3 +180,37 @@ def test_a_calibration_with_a_reranker_is_read_again_as_it_was(fitted: Any, tmp_
     write_fitted(fitted, tmp_path / "f.json")
     given = {"encoder": fitted.encoder, "scoring": SCORING_VERSION, "reranker": fitted.reranker}
     assert read_fitted(tmp_path / "f.json", **given) == fitted
+
+
+def test_the_command_that_the_refusal_names_makes_the_calibration_that_a_pick_then_finds(
+    small_registry: Path,
+    encoder: Any,
+    tiny_reranker: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On splits of a few skills each, as those of a checkout are laid out."""
+    names = sorted(path.name for path in small_registry.iterdir())
+    for split, skills in (("fit", names[::2]), ("calibrate", names[1::2])):
+        rows = []
+        for skill in skills:
+            shutil.copytree(small_registry / skill, tmp_path / split / "skills" / skill)
+            examples = yaml.safe_load((small_registry / skill / "examples.yaml").read_text())["examples"]
+            rows += [{"request": f"please: {text}", "gold": [skill]} for text in examples[:8]]
+        rows += [{"request": f"plan a party for number {n}", "gold": []} for n in range(6)]
+        (tmp_path / split / "suite.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.setenv("PS_REGISTRY", str(tmp_path / "fit" / "skills"))
+    monkeypatch.setenv("PS_RERANK__MODEL", str(tiny_reranker))
+
+    def run(*words: str) -> Any:
+        return CliRunner().invoke(app, list(words))
+
+    refused = run("pick", REQUEST.text)
+    assert isinstance(refused.exception, CalibrationMismatch)
+    made = run("calibrate", "--datasets", str(tmp_path))
+    assert made.exit_code == 0, made.output
+    try:
+        picked = json.loads(run("pick", REQUEST.text, "--json").stdout)
+    finally:
+        calibration_file(encoder, PairScorer(str(tiny_reranker))).unlink()
+    assert picked["degraded"] == [] and picked["status"] in ("ok", "no_confident_match")
