@@ -166,9 +166,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **home, **more}
 
 
-def _start(
-    name: str, command: list[str], more: Mapping[str, str], folder: Path | None = None
-) -> Process:
+def _start(name: str, command: list[str], more: Mapping[str, str], folder: Path | None = None) -> Process:
     with (standing_folder() / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "prefect", *command],
