@@ -98,8 +98,16 @@ def show_skill(skill_id: str, registry: RegistryOption = None, as_json: JsonOpti
         console.print("\n".join(map(visible, shown.split("\n"))), markup=False)
 
 
+REMARKS = 5
+"""Remarks of each rule that are shown unless all are asked for."""
+
+
 @skills.command("lint")
-def lint(registry: RegistryOption = None, as_json: JsonOption = False) -> None:
+def lint(
+    registry: RegistryOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show every remark.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """What makes skills hard to find or unusable. Exit code 1: something must be mended; 0: remarks only."""
     from pickysteve.flows.engines import ingest, open_engines
     from pickysteve.flows.lint import lint_registry
@@ -113,10 +121,9 @@ def lint(registry: RegistryOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps([finding.model_dump() for finding in found], ensure_ascii=False, indent=1))
     else:
-        rows = [["error" if f.fatal else "remark", f.rule, f.path, f.reason, f.remedy] for f in found]
-        title = f"{mend} to mend, {len(found) - mend} remarks"
-        columns = ("kind", "rule", "where", "what", "remedy")
-        Console(highlight=False).print(rows_table(title, columns, rows))
+        from pickysteve.connectors.lint_view import show_findings
+
+        show_findings(found, Console(highlight=False), len(found) if everything else REMARKS)
     if mend:
         raise typer.Exit(1)
 
