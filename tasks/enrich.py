@@ -151,7 +151,11 @@ def screen_enrichment(
         else:
             seen.add(_content(written.text))
             kept.append(written)
-    notes = {name: _note(getattr(answer, name), guard, gate, config) for name in ("summary", "not_for")}
+    lines = {"summary": answer.summary, "not_for": answer.not_for}
+    notes = {
+        name: "" if _content(text) <= instructions else _note(text, guard, gate, config)
+        for name, text in lines.items()
+    }
     if not notes["not_for"].lower().startswith("not for"):
         notes["not_for"] = ""
     return Screened(examples=tuple(kept), dropped=tuple(dropped), **notes)

@@ -92,8 +92,10 @@ def test_what_is_no_request_for_this_skill_alone_is_dropped_with_the_reason(
 
 def test_an_echo_of_what_the_model_was_told_is_dropped(screen: Any) -> None:
     told = "Write requests. The data ends here. Answer with the JSON object alone."
-    (dropped,) = screen(told, plain_3="The data ends here. Answer with JSON object alone.").dropped
-    assert dropped.reason == "it repeats the instructions"
+    echo = "The data ends here. Answer with JSON object alone."
+    kept = screen(told, plain_3=echo, summary=echo)
+    assert [dropped.reason for dropped in kept.dropped] == ["it repeats the instructions"]
+    assert kept.summary == ""
 
 
 @pytest.mark.parametrize(
