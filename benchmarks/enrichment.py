@@ -53,6 +53,7 @@ def measure(arguments: argparse.Namespace, work: Path, registry: Path) -> None:
     from pickysteve.tasks.engines.embedder import open_encoder
     from pickysteve.tasks.engines.guard import Guard
     from pickysteve.tasks.engines.index import SearchIndex
+    from pickysteve.tasks.engines.llm import LlmConfig
     from pickysteve.tasks.roles import open_roles
 
     given: dict[str, Any] = {"registry": registry, "index_dir": work / "index", "runs_dir": work / "runs"}
@@ -68,13 +69,15 @@ def measure(arguments: argparse.Namespace, work: Path, registry: Path) -> None:
         }
         given["enrich"] = {"skill_characters": 1_000}
     settings = load_settings(**given)
+    # the requests are picked for without a model: it is spent at ingest and nowhere else
+    offline = settings.model_copy(update={"llm": LlmConfig()})
     kept = enriched_folder(registry)
     aside = kept.with_name("aside")
     if kept.exists():
         shutil.move(kept, aside)
     before_index = SearchIndex(ingest(settings).data)
     tasks = read_suite(arguments.suite)
-    before = _run(tasks, open_engines(settings), settings)
+    before = _run(tasks, open_engines(offline), offline)
     if aside.exists():
         shutil.move(aside, kept)
     failed: dict[str, str] = {}
@@ -96,7 +99,7 @@ def measure(arguments: argparse.Namespace, work: Path, registry: Path) -> None:
     for skill_id, reason in failed.items():
         print(f"  {skill_id}: {reason}", flush=True)
     ingest(settings)
-    after = _run(tasks, open_engines(settings), settings)
+    after = _run(tasks, open_engines(offline), offline)
     found = list(read_enriched(registry).values())
     _print(arguments, before_index, found, tasks, before, after)
 
