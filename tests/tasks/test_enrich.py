@@ -116,3 +116,12 @@ def test_a_note_that_may_not_stand_there_is_empty(
 ) -> None:
     kept = screen(**changes)
     assert (kept.summary, kept.not_for) == (summary, not_for)
+
+
+def test_of_an_answer_with_hardly_a_usable_example_nothing_is_kept(screen: Any) -> None:
+    bad = dict.fromkeys([name for name in GOOD if name not in ("plain_1", "terse_1")], "no")
+    kept = screen(**bad)
+    assert (kept.examples, kept.summary, kept.not_for) == ((), "", "")
+    reasons = {dropped.text: dropped.reason for dropped in kept.dropped}
+    assert len(kept.dropped) == 10
+    assert reasons[GOOD["plain_1"]] == "only 2 of 10 could be kept"
