@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pickysteve.errors import ModelUnavailable
 from pickysteve.flows.enrichment import enriched_folder
 
 
@@ -30,7 +31,7 @@ def main() -> None:
         registry = _copy(arguments.registry, work / "skills", bare=arguments.bare)
         measure(arguments, work, registry)
         if not arguments.work:
-            shutil.rmtree(enriched_folder(registry))
+            shutil.rmtree(enriched_folder(registry), ignore_errors=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -52,6 +53,7 @@ def measure(arguments: argparse.Namespace, work: Path, registry: Path) -> None:
     from pickysteve.tasks.engines.embedder import open_encoder
     from pickysteve.tasks.engines.guard import Guard
     from pickysteve.tasks.engines.index import SearchIndex
+    from pickysteve.tasks.engines.llm import LlmConfig
     from pickysteve.tasks.roles import open_roles
 
     given: dict[str, Any] = {"registry": registry, "index_dir": work / "index", "runs_dir": work / "runs"}
@@ -63,34 +65,43 @@ def measure(arguments: argparse.Namespace, work: Path, registry: Path) -> None:
             "base_url": f"{server.listening_address}/v1",
             "model": "smollm2-135m",
             "timeout_seconds": 300,
-            "max_answer_tokens": 350,
+            "max_answer_tokens": 500,
         }
         given["enrich"] = {"skill_characters": 1_000}
     settings = load_settings(**given)
+    # the requests are picked for without a model: it is spent at ingest and nowhere else
+    offline = settings.model_copy(update={"llm": LlmConfig()})
     kept = enriched_folder(registry)
     aside = kept.with_name("aside")
     if kept.exists():
         shutil.move(kept, aside)
     before_index = SearchIndex(ingest(settings).data)
     tasks = read_suite(arguments.suite)
-    before = _run(tasks, open_engines(settings), settings)
+    before = _run(tasks, open_engines(offline), offline)
     if aside.exists():
         shutil.move(aside, kept)
-    report = enrich_registry(
-        registry,
-        before_index,
-        encoder=open_encoder(settings.embed),
-        guard=Guard(),
-        role=open_roles(settings.llm).enricher,
-        gate=settings.gate,
-        config=settings.enrich,
-        limit=arguments.limit,
-        tell=lambda one: print(f"  {one.skill_id}: {len(one.examples)} kept", flush=True),
-    )
+    failed: dict[str, str] = {}
+    try:
+        failed = enrich_registry(
+            registry,
+            before_index,
+            encoder=open_encoder(settings.embed),
+            guard=Guard(),
+            role=open_roles(settings.llm).enricher,
+            gate=settings.gate,
+            config=settings.enrich,
+            limit=arguments.limit,
+            progress=lambda phase, done, total: print(f"  {phase} {done} of {total}", flush=True),
+            tell=lambda one: print(f"  {one.skill_id}: {len(one.examples)} kept", flush=True),
+        ).failed
+    except ModelUnavailable as error:
+        print(f"  given up: {error}", flush=True)
+    for skill_id, reason in failed.items():
+        print(f"  {skill_id}: {reason}", flush=True)
     ingest(settings)
-    after = _run(tasks, open_engines(settings), settings)
+    after = _run(tasks, open_engines(offline), offline)
     found = list(read_enriched(registry).values())
-    _print(arguments, before_index, report, found, tasks, before, after)
+    _print(arguments, before_index, found, tasks, before, after)
 
 
 def _copy(source: Path, target: Path, *, bare: bool) -> Path:
@@ -137,13 +148,13 @@ def _run(tasks: Any, engines: Any, settings: Any) -> dict[str, dict[str, bool]]:
     return rows
 
 
-def _print(arguments: Any, index: Any, report: Any, found: Any, tasks: Any, before: Any, after: Any) -> None:
+def _print(arguments: Any, index: Any, found: Any, tasks: Any, before: Any, after: Any) -> None:
     from pickysteve.calibration.paired import compare_paired
 
     examples = [written for one in found for written in one.examples]
     reasons = Counter(" ".join(d.reason.split(":")[0].split()[:4]) for one in found for d in one.dropped)
     print(f"\n{arguments.registry}: {len(index.skills)} skills, {len(tasks)} requests")
-    print(f"enriched {len(found)}, failed now {len(report.failed)}: {len(examples)} examples kept")
+    print(f"enriched {len(found)}: {len(examples)} examples kept")
     print(f"  kinds: {dict(Counter(written.kind for written in examples))}")
     print(f"  not kept: {dict(reasons.most_common())}")
     tokens = [(s.prompt_tokens, s.answer_tokens) for one in found for s in one.spent]

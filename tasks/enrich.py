@@ -41,6 +41,9 @@ class EnrichConfig(StageConfig):
 
     skill_characters: int = Field(12_000, ge=500, description="of a skill's text that the model reads")
     example_characters: int = Field(240, ge=40, le=1_000, description="of an example at most")
+    least_examples: int = Field(
+        3, ge=1, le=10, description="kept examples under which nothing of an answer is kept"
+    )
     same_cosine: float = Field(
         0.95, gt=0, le=1, description="similarity from which two skills' examples say the same"
     )
@@ -151,7 +154,16 @@ def screen_enrichment(
         else:
             seen.add(_content(written.text))
             kept.append(written)
-    notes = {name: _note(getattr(answer, name), guard, gate, config) for name in ("summary", "not_for")}
+    if len(kept) < config.least_examples:
+        # one stray example moves the skill to the weights of those with examples, and makes it worse to find
+        reason = f"only {len(kept)} of {len(answer.examples)} could be kept"
+        few = [Dropped(kind=written.kind, text=written.text, reason=reason) for written in kept]
+        return Screened(examples=(), dropped=(*dropped, *few))
+    lines = {"summary": answer.summary, "not_for": answer.not_for}
+    notes = {
+        name: "" if _content(text) <= instructions else _note(text, guard, gate, config)
+        for name, text in lines.items()
+    }
     if not notes["not_for"].lower().startswith("not for"):
         notes["not_for"] = ""
     return Screened(examples=tuple(kept), dropped=tuple(dropped), **notes)

@@ -130,7 +130,7 @@ class LlmConfig(_Config):
     @model_validator(mode="after")
     def _has_a_model(self) -> Self:
         if self.provider != "none" and not self.model and not any(self.roles.model_dump().values()):
-            raise ValueError("a provider needs a model: set PS_LLM__MODEL")
+            raise ValueError("a provider needs a model: set PS_LLM__MODEL, or run pickysteve setup")
         return self
 
     @property

@@ -21,6 +21,7 @@ from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.roles import open_roles
 
 SKILLS = ("brand-voice", "postgres-tuning", "rust-review")
+FEW = {"least_examples": 2}
 ANSWERS = {
     "brand-voice": ("Define the tone of our brand for the newsletter", "Our copy sounds like somebody else"),
     "postgres-tuning": ("Read the EXPLAIN plan of my query", "The query takes seconds since the table grew"),
@@ -53,7 +54,7 @@ def settings(small_registry: Path, tmp_path: Path, host: Any) -> Any:
     host.tells(writes)
     llm = {"provider": "openai", "base_url": host.url, "model": "writer", "timeout_seconds": 5}
     llm |= {"prices": {"writer": {"prompt": 1.0, "answer": 10.0}}}
-    return load_settings(registry=folder, index_dir=tmp_path / "index", llm=llm)
+    return load_settings(registry=folder, index_dir=tmp_path / "index", llm=llm, enrich=FEW)
 
 
 @pytest.fixture
@@ -152,6 +153,7 @@ def test_the_commands_write_list_and_remove(
         "PS_PROFILE": "hosted",
         "PS_LLM__BASE_URL": host.url,
         "PS_LLM__MODEL": "writer",
+        "PS_ENRICH__LEAST_EXAMPLES": "2",
         "PS_INDEX_DIR": str(settings.index_dir),
         "PS_REGISTRY": str(settings.registry),
     }.items():

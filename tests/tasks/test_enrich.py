@@ -92,8 +92,10 @@ def test_what_is_no_request_for_this_skill_alone_is_dropped_with_the_reason(
 
 def test_an_echo_of_what_the_model_was_told_is_dropped(screen: Any) -> None:
     told = "Write requests. The data ends here. Answer with the JSON object alone."
-    (dropped,) = screen(told, plain_3="The data ends here. Answer with JSON object alone.").dropped
-    assert dropped.reason == "it repeats the instructions"
+    echo = "The data ends here. Answer with JSON object alone."
+    kept = screen(told, plain_3=echo, summary=echo)
+    assert [dropped.reason for dropped in kept.dropped] == ["it repeats the instructions"]
+    assert kept.summary == ""
 
 
 @pytest.mark.parametrize(
@@ -114,3 +116,12 @@ def test_a_note_that_may_not_stand_there_is_empty(
 ) -> None:
     kept = screen(**changes)
     assert (kept.summary, kept.not_for) == (summary, not_for)
+
+
+def test_of_an_answer_with_hardly_a_usable_example_nothing_is_kept(screen: Any) -> None:
+    bad = dict.fromkeys([name for name in GOOD if name not in ("plain_1", "terse_1")], "no")
+    kept = screen(**bad)
+    assert (kept.examples, kept.summary, kept.not_for) == ((), "", "")
+    reasons = {dropped.text: dropped.reason for dropped in kept.dropped}
+    assert len(kept.dropped) == 10
+    assert reasons[GOOD["plain_1"]] == "only 2 of 10 could be kept"
