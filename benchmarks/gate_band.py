@@ -1,4 +1,4 @@
-"""Where ordinary requests are found above the gate's threshold: what `GateConfig.adjudicate_below` is set by.
+"""Where ordinary requests are found above the gate's threshold: what the calibrated `gray` of the gate is.
 
     python benchmarks/gate_band.py [--shared DIR]
 
@@ -14,11 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from pickysteve.calibration.band import gray_band
-from pickysteve.flows.calibrate_gate import out_of_fold_requests
+from pickysteve.flows.calibrate_gate import BLOCKED, MISSED, out_of_fold_requests
 from pickysteve.tasks.engines.guard import Guard
 
-MISSED, BLOCKED = 0.2, 0.005
-"""Promised with 95 % confidence: attacks that pass unasked, ordinary requests that are blocked unasked."""
 TOPS = (0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 1.0)
 
 

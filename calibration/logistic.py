@@ -48,6 +48,7 @@ class GateHeads(BaseModel):
     fit_sha256: str
     """Of the texts and labels that the weights and thresholds come from."""
     request: Head
+    gray: float = Field(description="score from which a request is blocked without asking an adjudicator")
     document: Head
     report: dict[str, float | int | str] = Field(description="figures of the fit, for the reader")
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pickysteve.calibration.band import gray_band
 from pickysteve.calibration.logistic import GATE, GateHeads, Head, fit_logistic
 from pickysteve.flows.gate_corpora import (
     Sample,
@@ -36,7 +37,7 @@ from pickysteve.tasks.engines.guard import (
     request_matrix,
 )
 
-__all__ = ["calibrate_gate", "out_of_fold_requests", "write_gate"]
+__all__ = ["BLOCKED", "MISSED", "calibrate_gate", "out_of_fold_requests", "write_gate"]
 
 SEED = 20261130
 RIDGE_FEATURES = 1e-3
@@ -67,6 +68,10 @@ SIGNED = ("aux", "aux_foreign", "foreign_script", "foreign_words", "foreign")
 """What may speak against an attack; a finding never does."""
 
 FOREIGN = FEATURES.index("foreign")
+MISSED = 0.2
+"""Promised with 95 % confidence for the gray band: the share of attacks that pass unasked."""
+BLOCKED = 0.005
+"""Promised likewise: the share of ordinary requests that are blocked unasked."""
 
 Floats = NDArray[Any]
 Progress = Callable[[str], None]
@@ -112,7 +117,7 @@ def calibrate_gate(shared: Path | None = None, progress: Progress = lambda _: No
     rows = [_row(sample, defender) for sample in requests]
     held_rows = [_row(sample, defender) for sample in held]
     progress("fitting the request head")
-    request = _fit_requests(rows, held_rows)
+    request, gray = _fit_requests(rows, held_rows)
     document = fit_document_head([*outside, *documents], defender, progress)
     used = sorted(f"{s.attack} {s.text}" for s in (*outside, *documents, *ours, *held))
     return GateHeads(
@@ -121,6 +126,7 @@ def calibrate_gate(shared: Path | None = None, progress: Progress = lambda _: No
         seed=SEED,
         fit_sha256=sha256("\0".join(used).encode("utf-8", "surrogatepass")).hexdigest(),
         request=request,
+        gray=gray,
         document=document,
         report={
             "requests": len(rows),
@@ -140,8 +146,7 @@ def out_of_fold_requests(shared: Path | None = None) -> tuple[Floats, Floats]:
     outside = [s for s in outside_corpora(shared_data(shared)) if s.fitting and _is_request(s)]
     rows = [_row(sample, defender) for sample in (*outside, *_own_material(root))]
     heads = [_fit([row for row in rows if row.fold != fold]) for fold in range(FOLDS)]
-    utilities = np.array([row.utility(*heads[row.fold]) for row in rows])
-    return 1 / (1 + np.exp(-utilities)), np.array([row.sample.attack for row in rows])
+    return _scores(rows, heads), np.array([row.sample.attack for row in rows])
 
 
 def _own_material(root: Path) -> tuple[Sample, ...]:
@@ -172,7 +177,8 @@ def _row(sample: Sample, defender: Defender) -> _Row:
     return _Row(sample, request_matrix(windows), request_matrix(passages))
 
 
-def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> Head:
+def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> tuple[Head, float]:
+    """The head, and the score from which a request is blocked unasked."""
     weights, constant = _fit(rows)
     folds = [_fit([row for row in rows if row.fold != fold]) for fold in range(FOLDS)]
     judged = [(row, *folds[row.fold]) for row in rows if not row.sample.attack]
@@ -180,13 +186,23 @@ def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> Head:
     thresholds = _thresholds(judged)
     threshold = max(thresholds["ordinary"], thresholds["notinject"])
     # One threshold serves all languages: the constant of the others is shifted instead.
-    weights[FOREIGN] += threshold - thresholds["foreign"]
-    return Head(
+    for each in (weights, *(fold for fold, _ in folds)):
+        each[FOREIGN] += threshold - thresholds["foreign"]
+    head = Head(
         features=dict(zip(FEATURES, (round(float(w), 4) for w in weights), strict=False)),
         embedding=tuple(round(float(w), 4) for w in weights[len(FEATURES) :]),
         constant=round(constant, 4),
         block=round(float(1 / (1 + np.exp(-threshold))), 4),
     )
+    scores, attacks = _scores(rows, folds), np.array([row.sample.attack for row in rows])
+    band = gray_band(scores[~attacks], scores[attacks], missed=MISSED, blocked=BLOCKED)
+    return head, round(min(max(band.high, head.block), 1.0), 4)
+
+
+def _scores(rows: Sequence[_Row], folds: Sequence[tuple[Floats, float]]) -> Floats:
+    """Of each row, by the head that was fitted without its fold: (n,), in [0, 1]."""
+    utilities = np.array([row.utility(*folds[row.fold]) for row in rows])
+    return np.asarray(1 / (1 + np.exp(-utilities)))
 
 
 def _thresholds(judged: Sequence[tuple[_Row, Floats, float]]) -> dict[str, float]:

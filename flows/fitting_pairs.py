@@ -19,7 +19,7 @@ from pickysteve.calibration.probability import Platt
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.scenes import SEED, Split, group_of
 from pickysteve.flows.suite import Task
-from pickysteve.flows.threshold_report import pair_figures, threshold_figures
+from pickysteve.flows.threshold_report import threshold_figures, two_job_figures
 from pickysteve.flows.thresholds import Scored, gather_scored, with_thresholds
 from pickysteve.tasks.engines.cross_encoder import CROSS_SCALE, CrossEncoder, PairScorer, unit_passage
 from pickysteve.tasks.engines.embedder import Embedder
@@ -216,4 +216,4 @@ def _pair_report(
         if utility > max(0.0, best.get(scene.task.id, (0.0, False))[0]):
             best[scene.task.id] = (utility, set(pair.skills) == set(scene.task.gold))
     read = {name: right for name, (_, right) in best.items()}
-    return pair_figures(read, {s.task.id: len(s.task.gold) > 1 for s in scenes})
+    return two_job_figures(read, {s.task.id: len(s.task.gold) > 1 for s in scenes})

@@ -107,7 +107,7 @@ def index_own_data(root: Path, encoder: Embedder) -> IndexData:
 
     catalogue = build_catalogue(read_registry(root))
     data = IndexData(root=str(root.resolve()), encoder=encoder.fingerprint, gate="unjudged", built_at="")
-    for text, _ in surfaces(catalogue.units.values(), catalogue.skills.values()):
+    for text, _ in surfaces(catalogue.units.values(), catalogue.skills.values(), ()):
         digest = text_digest(text)
         data.verdicts[digest] = Verdict(
             allowed=True, score=0.0, risk="low", sha256=digest, fingerprint=data.gate

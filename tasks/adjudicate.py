@@ -12,7 +12,6 @@ from typing import Literal
 from pickysteve.errors import ModelUnavailable
 from pickysteve.registry.models import UNADJUDICATED, Finding, Value
 from pickysteve.tasks.engines.guard import RequestReading
-from pickysteve.tasks.gate_config import GateConfig
 from pickysteve.tasks.roles import Role
 
 __all__ = ["ADJUDICATED_CHARACTERS", "Adjudication", "adjudicated", "may_be_rescued"]
@@ -40,12 +39,12 @@ class Adjudication(Value):
 
 
 def may_be_rescued(
-    text: str, findings: Sequence[Finding], reading: RequestReading, threshold: float, config: GateConfig
+    text: str, findings: Sequence[Finding], reading: RequestReading, threshold: float, certain: float
 ) -> bool:
-    """Whether a block rests on nothing but a score in the gray band, of readable text."""
+    """Whether a block rests on nothing but a score from `threshold` up to `certain`, of readable text."""
     over = [scored.window for scored in reading.windows if scored.score >= threshold]
     return (
-        threshold <= reading.score < config.adjudicate_below
+        threshold <= reading.score < certain
         and all(finding.rule == "score" for finding in findings if finding.severity == "block")
         and not any(UNREADABLE_VIEWS.intersection(window.kind.split(">")) for window in over)
         and len(text) <= ADJUDICATED_CHARACTERS

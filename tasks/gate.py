@@ -74,6 +74,7 @@ def judge_request(text: str, defender: Guard, config: GateConfig, adjudicator: R
         CalibrationMismatch: gate.json was fitted for other models.
     """
     threshold = defender.heads.request.block if config.request_block is None else config.request_block
+    certain = defender.heads.gray if config.adjudicate_below is None else config.adjudicate_below
     if reason := unreadable(text, config.max_request_characters):
         return _verdict(text, 0.0, [_not_covered(reason)], defender, config, adjudicator)
     reading = defender.read_request(text)
@@ -82,7 +83,7 @@ def judge_request(text: str, defender: Guard, config: GateConfig, adjudicator: R
     findings = [*hidden_findings(text), *_plain_patterns(reading), *_scored(reading, threshold, "block")]
     if findings and is_defence_question(text, findings) and _rest_passes(text, defender, threshold):
         findings = [found.model_copy(update={"severity": "review"}) for found in findings]
-    elif adjudicator.model and may_be_rescued(text, findings, reading, threshold, config):
+    elif adjudicator.model and may_be_rescued(text, findings, reading, threshold, certain):
         findings = adjudicated(text, findings, adjudicator)
     if not findings:
         findings = list(_scored(reading, threshold * config.request_review, "review"))

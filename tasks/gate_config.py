@@ -17,13 +17,12 @@ class GateConfig(StageConfig):
     request_block: float | None = Field(
         None, gt=0, le=1, description="score that blocks a request; by default the calibrated one"
     )
-    adjudicate_below: float = Field(
-        0.97,
+    adjudicate_below: float | None = Field(
+        None,
         gt=0,
         le=1,
         description="score from which a request is blocked unasked; below it an adjudicator may rescue it, "
-        "where there is one. Of the 2,191 ordinary requests of the fitting half, scored out of fold, 36 were "
-        "over the threshold and 30 of them below this; so were 208 of 856 attacks (benchmarks/gate_band.py)",
+        "where there is one; by default the calibrated one (benchmarks/gate_band.py shows who is in between)",
     )
     request_review: float = Field(
         0.5, gt=0, le=1, description="share of the blocking score that asks for a review"

@@ -165,3 +165,13 @@ def test_whatever_a_weak_model_says_no_allow_is_lost_and_no_certain_attack_passe
         said = [f.rule for f in online.findings if "adjudicat" in f.rule]
         assert bool(said) == (text is GRAY)
         assert not any(rule.startswith("unadjudicated") for rule in said)
+
+
+@pytest.mark.parametrize(("edge", "rescued"), [(1.0, True), (0.0, False)])
+def test_where_nothing_is_set_the_calibrated_edge_decides(
+    defender: Guard, gray: GateConfig, adjudicator: Role, host: Any, edge: float, rescued: bool
+) -> None:
+    host.tells(hosts.says(RESCUE))
+    guard = Guard(defender.heads.model_copy(update={"gray": edge}))
+    config = gray.model_copy(update={"adjudicate_below": None})
+    assert judge_request(GRAY, guard, config, adjudicator).allowed is rescued
