@@ -117,7 +117,7 @@ def calibrate_gate(shared: Path | None = None, progress: Progress = lambda _: No
     rows = [_row(sample, defender) for sample in requests]
     held_rows = [_row(sample, defender) for sample in held]
     progress("fitting the request head")
-    request, gray = _fit_requests(rows, held_rows)
+    request, folds = _fit_requests(rows, held_rows)
     document = fit_document_head([*outside, *documents], defender, progress)
     used = sorted(f"{s.attack} {s.text}" for s in (*outside, *documents, *ours, *held))
     return GateHeads(
@@ -126,7 +126,7 @@ def calibrate_gate(shared: Path | None = None, progress: Progress = lambda _: No
         seed=SEED,
         fit_sha256=sha256("\0".join(used).encode("utf-8", "surrogatepass")).hexdigest(),
         request=request,
-        gray=gray,
+        gray=_gray(rows, folds, request.block),
         document=document,
         report={
             "requests": len(rows),
@@ -145,8 +145,9 @@ def out_of_fold_requests(shared: Path | None = None) -> tuple[Floats, Floats]:
     root, defender = repository_root(), Defender()
     outside = [s for s in outside_corpora(shared_data(shared)) if s.fitting and _is_request(s)]
     rows = [_row(sample, defender) for sample in (*outside, *_own_material(root))]
-    heads = [_fit([row for row in rows if row.fold != fold]) for fold in range(FOLDS)]
-    return _scores(rows, heads), np.array([row.sample.attack for row in rows])
+    held = [_row(sample, defender) for sample in own_requests(root, "calibrate")]
+    _, folds = _fit_requests(rows, held)
+    return _scores(rows, folds), np.array([row.sample.attack for row in rows])
 
 
 def _own_material(root: Path) -> tuple[Sample, ...]:
@@ -177,8 +178,8 @@ def _row(sample: Sample, defender: Defender) -> _Row:
     return _Row(sample, request_matrix(windows), request_matrix(passages))
 
 
-def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> tuple[Head, float]:
-    """The head, and the score from which a request is blocked unasked."""
+def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> tuple[Head, list[tuple[Floats, float]]]:
+    """The head, and for each fold the weights and constant of the head that was fitted without it."""
     weights, constant = _fit(rows)
     folds = [_fit([row for row in rows if row.fold != fold]) for fold in range(FOLDS)]
     judged = [(row, *folds[row.fold]) for row in rows if not row.sample.attack]
@@ -188,15 +189,19 @@ def _fit_requests(rows: Sequence[_Row], held: Sequence[_Row]) -> tuple[Head, flo
     # One threshold serves all languages: the constant of the others is shifted instead.
     for each in (weights, *(fold for fold, _ in folds)):
         each[FOREIGN] += threshold - thresholds["foreign"]
-    head = Head(
+    return Head(
         features=dict(zip(FEATURES, (round(float(w), 4) for w in weights), strict=False)),
         embedding=tuple(round(float(w), 4) for w in weights[len(FEATURES) :]),
         constant=round(constant, 4),
         block=round(float(1 / (1 + np.exp(-threshold))), 4),
-    )
+    ), folds
+
+
+def _gray(rows: Sequence[_Row], folds: Sequence[tuple[Floats, float]], block: float) -> float:
+    """The score from which a request is blocked unasked."""
     scores, attacks = _scores(rows, folds), np.array([row.sample.attack for row in rows])
     band = gray_band(scores[~attacks], scores[attacks], missed=MISSED, blocked=BLOCKED)
-    return head, round(min(max(band.high, head.block), 1.0), 4)
+    return round(min(max(band.high, block), 1.0), 4)
 
 
 def _scores(rows: Sequence[_Row], folds: Sequence[tuple[Floats, float]]) -> Floats:

@@ -88,7 +88,7 @@ def load_pairs(datasets: Path, encoder: Embedder) -> Pairs:
     rows = read_pairs(path)
     index = index_own_data(datasets / "trap" / "skills", encoder)
     if unknown := sorted({row.skill for row in rows} - index.skills.keys()):
-        raise SuiteInvalid(f'{path.name} names {", ".join(unknown[:5])}, which "{path.parent}" has not.')
+        raise SuiteInvalid(f'{path.name} names {", ".join(unknown[:5])}, not in "{path.parent}": correct it.')
     return Pairs(index, rows, sha256(path.read_bytes()).hexdigest())
 
 

@@ -71,7 +71,9 @@ def _private_folder() -> Path:
             warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set")
             folder = user_runtime_path("pickysteve")
     except PermissionError as error:
-        raise EngineUnavailable(f"There is no private folder for sockets ({error}).") from error
+        raise EngineUnavailable(
+            f"There is no private folder for sockets ({error}): set XDG_RUNTIME_DIR to one of yours."
+        ) from error
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = folder.lstat()
     ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()

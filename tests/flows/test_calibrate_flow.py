@@ -24,6 +24,11 @@ SPLITS = {
         "brand-voice": ("make this copy sound like us", "our landing page does not read like our brand"),
     },
 }
+PAIRS = {
+    "rest-api-design": ("name the resources of our api", "which status code for a partial update"),
+    "security-review": ("look for injection holes in this handler", "are these tokens stored safely"),
+}
+PAIRED = tuple(PAIRS)
 NOTHING = ("which poem rhymes with orange", "who won the cup in 1998")
 
 
@@ -36,7 +41,20 @@ def datasets(tmp_path, small_registry):
             shutil.copytree(small_registry / skill, tmp_path / split / "skills" / skill)
         lines = [json.dumps({"request": text, "gold": gold}) for text, gold in rows]
         (tmp_path / split / "suite.jsonl").write_text("\n".join(lines))
+    _write_pairs(tmp_path / "trap", small_registry)
     return tmp_path
+
+
+def _write_pairs(folder, registry):
+    """Two requests for each skill, and each beside the other skill too."""
+    pairs = []
+    for skill, other in (PAIRED, PAIRED[::-1]):
+        shutil.copytree(registry / skill, folder / "skills" / skill)
+        for text in PAIRS[skill]:
+            pairs += [(text, skill, True, "positive"), (text, other, False, "hard-negative")]
+    names = ("request", "skill", "relevant", "kind")
+    lines = [json.dumps({"id": f"P{n}", **dict(zip(names, p, strict=True))}) for n, p in enumerate(pairs)]
+    (folder / "pairs.jsonl").write_text("\n".join(lines))
 
 
 def test_the_flow_fits_writes_and_publishes(on_server, datasets, encoder):

@@ -198,7 +198,7 @@ def test_the_stage_decides_on_our_own_skills(small_index, calibration_with) -> N
         PLAIN,
         pooled,
         Notes(),
-        using=(small_index, calibration_with(floor=0.5), OFF),
+        using=(small_index, calibration_with(floor=0.5), OFF, OFF),
         config=JudgeConfig(),
     )
     assert pick.skills == ("rust-review",)
