@@ -127,7 +127,8 @@ UNSEEN = frozenset({"markdown", "hidden", "decoded", "deciphered", "spaced"})
 COMMONPLACE = frozenset(
     {"skip-checks", "important", "collect-private", "code-injected-comment", "addresses-model"}
 )
-HTML_COMMENT = re.compile(r"<!--(.{0,4000}?)-->", re.DOTALL)
+# From the last opening: one that never closes costs no second look.
+HTML_COMMENT = re.compile(r"<!--((?:(?!<!--).){0,4000}?)-->", re.DOTALL)
 HIDDEN_MARKDOWN = (
     HTML_COMMENT,
     re.compile(r"!\[([^\]\n]{8,400})\]\("),
@@ -137,7 +138,7 @@ HIDDEN_MARKDOWN = (
         r"<(?:div|span|p)[^>]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0)[^>]{0,200}>([^<]{8,4000})",
         re.I,
     ),
-    re.compile(r"<details>(.{8,4000}?)</details>", re.DOTALL),
+    re.compile(r"<details>((?:(?!<details>).){8,4000}?)</details>", re.DOTALL),
     re.compile(r"\b(?:alt|title|aria-label|data-[a-z]{1,20})=\"([^\"\n]{8,400})\""),
 )
 

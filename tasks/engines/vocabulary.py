@@ -74,18 +74,16 @@ def meanings_of(folded: str) -> Iterator[tuple[int, tuple[Meaning, ...]]]:
             if len(following) == len(phrase.rest) and phrase.goes_on([other for _, other in following]):
                 yield position, (phrase.meaning,)
     for run in WIDE_RUN.finditer(folded):
-        yield from _wide_meanings(run, _stems().wide)
+        yield from _wide_meanings(run, _stems())
 
 
-def _wide_meanings(
-    run: re.Match[str], wide: dict[str, tuple[Meaning, ...]]
-) -> Iterator[tuple[int, tuple[Meaning, ...]]]:
+def _wide_meanings(run: re.Match[str], stems: _Stems) -> Iterator[tuple[int, tuple[Meaning, ...]]]:
     """Stems that overlap all count, and a space within one does not."""
     places = [at for at, letter in enumerate(run[0], run.start()) if letter != " "]
     letters = run[0].replace(" ", "")
     for at, place in enumerate(places):
-        for end in range(at + 1, min(at + MAX_WIDE_STEM, len(letters)) + 1):
-            if meanings := wide.get(letters[at:end]):
+        for length in stems.wide_lengths.get(letters[at], ()):
+            if at + length <= len(letters) and (meanings := stems.wide.get(letters[at : at + length])):
                 yield place, meanings
 
 
@@ -137,6 +135,8 @@ class _Stems:
     words: dict[str, tuple[Meaning, ...]]
     phrases: dict[str, list[_Phrase]]
     wide: dict[str, tuple[Meaning, ...]]
+    wide_lengths: dict[str, tuple[int, ...]]
+    """How long the stems are that begin with a letter, the shortest first."""
 
 
 def read_stems() -> dict[str, dict[str, list[str]]]:
@@ -161,7 +161,11 @@ def _stems() -> _Stems:
             phrases.setdefault(parts[0], []).append(_Phrase(tuple(parts[1:]), meaning))
         else:
             words.setdefault(stem + "$" if meaning[1] == PLAIN else _key(stem), set()).add(meaning)
-    return _Stems(_sealed(words), phrases, _sealed(wide))
+    lengths: dict[str, set[int]] = {}
+    for stem in (stem for stem in wide if len(stem) <= MAX_WIDE_STEM):
+        lengths.setdefault(stem[0], set()).add(len(stem))
+    wide_lengths = {letter: tuple(sorted(found)) for letter, found in lengths.items()}
+    return _Stems(_sealed(words), phrases, _sealed(wide), wide_lengths)
 
 
 def _sealed(meanings: dict[str, set[Meaning]]) -> dict[str, tuple[Meaning, ...]]:
