@@ -122,9 +122,11 @@ def pick_orchestrated(request: Request, engines: Engines, settings: Settings) ->
 
 
 def _summary(trace: Trace) -> str:
+    """The picks, what is doubtful of them, and which stages fell back; no reason, as it may quote a host."""
     pick = trace.pick
     marks = [name for name in ("ambiguous", "low_confidence") if getattr(pick, name)]
-    return ", ".join([*(pick.skills or ("none",)), *marks])
+    fallen = [f"{stage} fell back" for stage in dict.fromkeys(d.stage for d in trace.degraded)]
+    return ", ".join([*(pick.skills or ("none",)), *marks, *fallen])
 
 
 def _publish_candidates(trace: Trace) -> None:

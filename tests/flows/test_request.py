@@ -194,6 +194,7 @@ def test_a_fault_of_a_model_does_not_stay_in_the_cache(on_server, engines, small
 
     searches, degraded, _ = routed(hosts.sends(b"{}", 401))
     assert (searches, degraded[0].stage) == ([], "route")
+    assert latest_run().state.message.endswith("route fell back")
     answer = hosts.says({"query": "how to cache", "sub_queries": [], "tags": []})
     assert routed(answer) == (["how to cache"], (), False)
     assert routed(hosts.sends(b"{}", 401)) == (["how to cache"], (), True)
