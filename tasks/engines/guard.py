@@ -34,6 +34,8 @@ __all__ = [
 
 GRAY = 0.15
 """A window that scores this much is read again, passage by passage."""
+GRAY_MIXED = 0.05
+"""The same for a window of two languages: the words of one vouch for the other."""
 CLOSER_WINDOWS = 2
 RAW = "raw"
 PASSAGE_CHARACTERS = 24, 160
@@ -95,7 +97,7 @@ class Guard:
             return RequestReading((), covered=False, reason=scan.reason)
         scored = self._scored(windows)
         block = self.heads.request.block
-        gray = [s.window for s in scored if GRAY <= s.score < block][:CLOSER_WINDOWS]
+        gray = [s.window for s in scored if _doubtful(s) and s.score < block][:CLOSER_WINDOWS]
         if gray and scored[0].score < block:
             scored = self._scored([*windows, *read_closer(gray, self.defender)])
         return RequestReading(scored, covered=True)
@@ -104,6 +106,11 @@ class Guard:
         scores = head_scores(self.heads.request, request_matrix(windows))
         ranked = [ScoredWindow(float(s), window) for s, window in zip(scores, windows, strict=True)]
         return tuple(sorted(ranked, key=lambda scored: -scored.score))
+
+
+def _doubtful(scored: ScoredWindow) -> bool:
+    mixed = 0 < scored.window.foreign_words < 1
+    return scored.score >= (GRAY_MIXED if mixed else GRAY)
 
 
 def head_scores(head: Head, features: NDArray[np.float64]) -> NDArray[np.float64]:
