@@ -34,7 +34,7 @@ __all__ = [
 
 GRAY = 0.15
 """A window that scores this much is read again, passage by passage."""
-GRAY_MIXED = 0.05
+GRAY_MIXED = 0.005
 """The same for a window of two languages: the words of one vouch for the other."""
 CLOSER_WINDOWS = 2
 RAW = "raw"

@@ -93,9 +93,12 @@ def test_what_is_blocked_alone_is_blocked_among_padding(
     assert blocked(defender, PLACES[place](attack, padding(filler, length)))
 
 
-def test_a_short_text_of_another_language_does_not_soften_it(defender: Guard) -> None:
+@pytest.mark.parametrize(("filler", "length"), [(0, 91), (2, 73), (2, 108)])
+def test_a_short_text_of_another_language_does_not_soften_it(
+    defender: Guard, filler: int, length: int
+) -> None:
     # found by a random search: half a sentence of English on each side of a Turkish attack
-    assert blocked(defender, PLACES["within"](ATTACKS[2], padding(FILLERS[2], 108)))
+    assert blocked(defender, PLACES["within"](ATTACKS[2], padding(FILLERS[filler], length)))
 
 
 DOCUMENT_ATTACKS = (
