@@ -92,18 +92,8 @@ def halvings(scored: Scored) -> Table:
 
 def table_of(title: str) -> Table:
     table = Table(title=title, title_justify="left")
-    for name in (
-        "data",
-        "n (no match)",
-        "AUROC",
-        "floor",
-        "answered",
-        "wrong among them",
-        "bound",
-        "promise",
-    ):
+    for name in COLUMNS:
         table.add_column(name)
-    table.add_column("no match picked")
     return table
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pickysteve.calibration.probability import Platt
@@ -34,6 +36,12 @@ class Weights(BaseModel):
 
     features: dict[str, float]
     constant: float
+
+    @classmethod
+    def rounded(cls, values: NDArray[Any], names: Sequence[str]) -> Weights:
+        """The weights of the names and then the constant: (names + 1,), to four digits."""
+        digits = [round(float(value), 4) for value in values]
+        return cls(features=dict(zip(names, digits[:-1], strict=True)), constant=digits[-1])
 
 
 class Fitted(BaseModel):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.request import urlopen
@@ -17,7 +18,16 @@ from platformdirs import user_data_path
 
 from pickysteve.errors import PickyError, SettingsInvalid
 
-__all__ = ["POOL", "Standing", "bring_down", "bring_up", "checkout", "read_standing", "standing_folder"]
+__all__ = [
+    "POOL",
+    "OrchestratorFailed",
+    "Standing",
+    "bring_down",
+    "bring_up",
+    "checkout",
+    "read_standing",
+    "standing_folder",
+]
 
 POOL = "local-process"
 START_SECONDS = 180
@@ -128,35 +138,33 @@ def bring_up(port: int, tell: Tell) -> Standing:
         bring_down(tell)
     if _answers(f"http://127.0.0.1:{port}/api/health"):
         raise SettingsInvalid(f"Something answers on port {port} already: pass --port another one.")
-    started: list[Process] = []
-    try:
+    # whatever ends this early, also an interruption, ends what was started
+    with ExitStack() as undo:
         tell("starting the server")
         api = f"http://127.0.0.1:{port}/api"
-        started.append(_start("server", ["server", "start", "--port", str(port)], SERVER_SETTINGS))
-        _wait_for(f"{api}/health", started[0])
+        server = _start("server", ["server", "start", "--port", str(port)], SERVER_SETTINGS)
+        undo.callback(_end, server)
+        _wait_for(f"{api}/health", server)
         _run(["work-pool", "create", POOL, "--type", "process", "--overwrite"], api, root)
         _deploy(root, api, tell)
         tell("starting the worker")
-        worker = ["worker", "start", "--pool", POOL, "--name", "pickysteve"]
-        started.append(_start("worker", worker, {"PREFECT_API_URL": api}, root))
-        standing = Standing(port, str(root), *started)
+        command = ["worker", "start", "--pool", POOL, "--name", "pickysteve"]
+        worker = _start("worker", command, {"PREFECT_API_URL": api}, root)
+        undo.callback(_end, worker)
+        standing = Standing(port, str(root), server, worker)
         (folder / "processes.json").write_text(json.dumps(asdict(standing)), encoding="utf-8")
-    except BaseException:
-        for each in reversed(started):
-            if process := each.find():
-                _stop(process)
-        raise
+        undo.pop_all()
     return standing
 
 
 def bring_down(tell: Tell) -> bool:
     """Stop the worker, with what it runs, and the server; False when neither ran."""
     standing = read_standing()
-    for name in ("worker", "server"):
-        process = standing and getattr(standing, name).find()
-        if process:
+    for name in ("worker", "server") if standing else ():
+        process: Process = getattr(standing, name)
+        if process.find():
             tell(f"stopping the {name}")
-            _stop(process)
+            _end(process)
     (standing_folder() / "processes.json").unlink(missing_ok=True)
     return standing is not None
 
@@ -220,8 +228,11 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _stop(process: psutil.Process) -> None:
-    """End a process and all that it started: politely, then for good."""
+def _end(started: Process) -> None:
+    """End a process that still runs and all that it started: politely, then for good."""
+    process = started.find()
+    if process is None:
+        return
     every = [*process.children(recursive=True), process]
     for each in reversed(every):
         _quietly(each.terminate)

@@ -9,11 +9,12 @@ from pickysteve.calibration.figures import area, share
 from pickysteve.calibration.fitted import Fitted
 from pickysteve.calibration.measures import top1
 from pickysteve.flows.evaluate import PlainBm25
-from pickysteve.flows.fitting import EXAMPLE_SHARES, fit_reranker, offered_pairs
+from pickysteve.flows.fitting import EXAMPLE_SHARES, fit_reranker, odds_of
 from pickysteve.flows.pairs import Pairs, pair_scores, with_pair_floor
-from pickysteve.flows.scenes import MemoEmbedder, Scene, Split, read_scenes, registry_states
-from pickysteve.flows.threshold_report import Figures, threshold_figures, two_job_figures
+from pickysteve.flows.scenes import MemoEmbedder, Split, read_scenes, registry_states
+from pickysteve.flows.threshold_report import Figures, threshold_figures
 from pickysteve.flows.thresholds import score_scenes, with_thresholds
+from pickysteve.flows.two_jobs import offered_pairs, two_job_report
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.index import SearchIndex
 
@@ -63,7 +64,7 @@ def threshold(
     report = {
         **threshold_figures(scored, fitted.youden_floor if pairs else None),
         **_bm25_figures(held),
-        **_two_job_figures(scenes, fitted, encoder),
+        **two_job_report(scenes, offered_pairs(scenes, odds_of(encoder, fitted)), fitted.second),
         **pair_report,
     }
     return fitted.model_copy(update={"calibrate_sha256": held.sha256, "report": report})
@@ -80,14 +81,3 @@ def _bm25_figures(held: Split) -> Figures:
         "bm25_top1": f"{first.value:.4f} [{first.low:.3f}, {first.high:.3f}], n {first.n}" if first else "",
         "bm25_no_match_auroc": f"{told.value:.4f} [{told.low:.3f}, {told.high:.3f}]" if told else "",
     }
-
-
-def _two_job_figures(scenes: Sequence[Scene], fitted: Fitted, encoder: Embedder) -> Figures:
-    best: dict[int, tuple[float, bool]] = {}
-    names = {id(scene): at for at, scene in enumerate(scenes)}
-    for scene, pair in offered_pairs(scenes, fitted, encoder):
-        at, utility = names[id(scene)], pair.utility(fitted.second)
-        if utility > max(0.0, best.get(at, (0.0, False))[0]):
-            best[at] = (utility, set(pair.skills) == set(scene.task.gold))
-    read = {str(at): right for at, (_, right) in best.items()}
-    return two_job_figures(read, {str(at): len(s.task.gold) > 1 for at, s in enumerate(scenes)})

@@ -7,7 +7,7 @@ their weights. The natural requests give the level: how often something fits at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from pickysteve.calibration.fitted import Fitted, Weights
 from pickysteve.calibration.logit import Choice, fit_rescaling, fit_weights
 from pickysteve.calibration.probability import Platt
 from pickysteve.flows.scenes import SEED, Scene, Split, read_counterfactuals, read_scenes, registry_states
+from pickysteve.flows.two_jobs import NEVER, Odds, fit_two_jobs, offered_pairs
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import (
     EXAMPLE_FEATURES,
@@ -25,15 +26,13 @@ from pickysteve.tasks.engines.features import (
     TEXT_FEATURES,
 )
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker
-from pickysteve.tasks.judge import PAIR_FEATURES, Pair, half_winners, log_odds
+from pickysteve.tasks.judge import log_odds
 from pickysteve.tasks.values import Clause
 
-__all__ = ["EXAMPLE_SHARES", "fit_reranker", "offered_pairs"]
+__all__ = ["EXAMPLE_SHARES", "fit_reranker", "odds_of"]
 
 L2 = 0.06
 """Ridge of the weights; figures on the development suites hardly move from 0.03 to 0.2."""
-PAIR_L2 = 0.01
-"""The same for the few weights that tell two jobs from one."""
 FOLDS = 4
 EXAMPLE_SHARES = (0.0, 0.5, 1.0)
 """Each request is seen on the registry without examples, with half of the skills' and with all."""
@@ -61,7 +60,8 @@ def fit_reranker(split: Split, encoder: Embedder, progress: Progress = lambda ph
     answered = [choice for choice, scene in zip(natural, scenes, strict=True) if scene.task.gold]
     draft = _draft(split, encoder, weights, *_scales([*answered, *without], natural))
     progress("fitting the pair weights")
-    return draft.model_copy(update={"second": _second_weights(scenes, draft, encoder)})
+    second = fit_two_jobs(offered_pairs(scenes, odds_of(encoder, draft)))
+    return draft.model_copy(update={"second": second})
 
 
 def _fit(scenes: Sequence[Scene]) -> Floats:
@@ -113,10 +113,10 @@ def _draft(split: Split, encoder: Embedder, weights: Floats, reduced: Floats, le
         seed=SEED,
         fit_sha256=split.sha256,
         calibrate_sha256="",
-        with_examples=_weights(every * scale, TEXT_FEATURES + EXAMPLE_FEATURES),
-        without_examples=_weights(text * scale, TEXT_FEATURES),
-        request=_weights(np.append(reduced[4:] * scale, level), REQUEST_FEATURES),
-        second=_never(),
+        with_examples=Weights.rounded(every * scale, TEXT_FEATURES + EXAMPLE_FEATURES),
+        without_examples=Weights.rounded(text * scale, TEXT_FEATURES),
+        request=Weights.rounded(np.append(reduced[4:] * scale, level), REQUEST_FEATURES),
+        second=NEVER,
         floor=0.0,
         youden_floor=0.0,
         risk_floors={},
@@ -127,43 +127,16 @@ def _draft(split: Split, encoder: Embedder, weights: Floats, reduced: Floats, le
     )
 
 
-def _weights(values: Floats, names: Sequence[str]) -> Weights:
-    rounded = [round(float(value), 4) for value in values]
-    return Weights(features=dict(zip(names, rounded[:-1], strict=True)), constant=rounded[-1])
-
-
-def _never() -> Weights:
-    return Weights(features=dict.fromkeys(PAIR_FEATURES, 0.0), constant=-1.0)
-
-
-def _second_weights(scenes: Sequence[Scene], draft: Fitted, encoder: Embedder) -> Weights:
-    """When a request is two jobs: each pair that a cut offers is right or wrong (a binary logit)."""
-    choices = []
-    for scene, pair in offered_pairs(scenes, draft, encoder):
-        right = set(pair.skills) == set(scene.task.gold)
-        if right or len(scene.task.gold) < 2:
-            row = np.array([[*pair.features.values(), 1.0]])
-            choices.append(Choice(row, np.array([0] if right else [], dtype=np.intp)))
-    if not any(choice.right.size for choice in choices):
-        # no compound request to learn from: none is ever read as two jobs
-        return _never()
-    return _weights(fit_weights(choices, PAIR_L2, free=(len(PAIR_FEATURES),)), PAIR_FEATURES)
-
-
-def offered_pairs(scenes: Sequence[Scene], fitted: Fitted, encoder: Embedder) -> Iterator[tuple[Scene, Pair]]:
-    """The pairs that the cuts of each request offer, with their evidence."""
+def odds_of(encoder: Embedder, fitted: Fitted) -> Callable[[Scene], Odds]:
+    """What gives the log-odds of each skill in a scene, by weights that were fitted."""
     reranker = EmbeddedReranker(encoder, Calibration(fitted))
-    for scene in scenes:
-        whole = _log_odds(reranker, scene.route.query, scene.route.clauses, scene)
-        asked = [(half, (Clause(text=half, role="ask"),)) for half in scene.route.halves]
-        halves = [_log_odds(reranker, half, clauses, scene) for half, clauses in asked]
-        by_skill = {skill: tuple(half[skill] for half in halves) for skill in whole}
-        for pair in half_winners(whole, by_skill, [cut.signalled for cut in scene.route.cuts]):
-            yield scene, pair
 
+    def in_scene(scene: Scene) -> Odds:
+        def odds(text: str, clauses: Sequence[Clause]) -> dict[str, float]:
+            scores, _ = reranker.scores(text, clauses, scene.index)
+            rows_of = scene.index.skill_rows
+            return {skill: log_odds(float(scores[rows].max())) for skill, rows in rows_of.items()}
 
-def _log_odds(
-    reranker: EmbeddedReranker, text: str, clauses: Sequence[Clause], scene: Scene
-) -> dict[str, float]:
-    scores, _ = reranker.scores(text, clauses, scene.index)
-    return {skill: log_odds(float(scores[rows].max())) for skill, rows in scene.index.skill_rows.items()}
+        return odds
+
+    return in_scene

@@ -6,7 +6,7 @@ two jobs from one. Its own weights stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,25 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickysteve.calibration.fitted import Fitted, Weights
-from pickysteve.calibration.logit import Choice, fit_rescaling, fit_weights
+from pickysteve.calibration.logit import Choice, fit_rescaling
 from pickysteve.calibration.probability import Platt
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.scenes import SEED, Split, group_of
 from pickysteve.flows.suite import Task
-from pickysteve.flows.threshold_report import threshold_figures, two_job_figures
+from pickysteve.flows.threshold_report import threshold_figures
 from pickysteve.flows.thresholds import Scored, gather_scored, with_thresholds
+from pickysteve.flows.two_jobs import NEVER, Odds, fit_two_jobs, offered_pairs, two_job_report
 from pickysteve.tasks.engines.cross_encoder import CROSS_SCALE, CrossEncoder, PairScorer, unit_passage
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import SCORING_VERSION
 from pickysteve.tasks.engines.index import SearchIndex
-from pickysteve.tasks.judge import PAIR_FEATURES, Pair, half_winners, log_odds
+from pickysteve.tasks.judge import log_odds
 from pickysteve.tasks.retrieve import RetrieveConfig, retrieve_candidates
 from pickysteve.tasks.route import RouteConfig, parse_request
 from pickysteve.tasks.values import Clause, Request, Route
 
 __all__ = ["PairScene", "calibrate_pairs", "read_pair_scenes"]
 
-PAIR_L2 = 0.01
 LEAST_ANSWERED = 20
 """Answered rows in each half under which a scale would be a guess."""
 
@@ -111,7 +111,7 @@ def calibrate_pairs(
     progress("reading the requests of the fit")
     learned = read_pair_scenes(fit.tasks, SearchIndex(fit.index), encoder, scorer, progress)
     draft = _draft(fit, encoder, scorer, *_scale(learned))
-    draft = draft.model_copy(update={"second": _second_weights(learned, draft, scorer)})
+    draft = draft.model_copy(update={"second": fit_two_jobs(offered_pairs(learned, _odds_of(scorer, draft)))})
     progress("reading the requests of the thresholds")
     scenes = read_pair_scenes(held.tasks, SearchIndex(held.index), encoder, scorer, progress)
     scored = _scored(scenes, draft)
@@ -121,7 +121,8 @@ def calibrate_pairs(
             "requests, so that no floor can be chosen: check the suite's gold skills, or take another one."
         )
     fitted = with_thresholds(draft, scored)
-    report = {**threshold_figures(scored), **_pair_report(scenes, fitted, scorer)}
+    offered = offered_pairs(scenes, _odds_of(scorer, fitted))
+    report = {**threshold_figures(scored), **two_job_report(scenes, offered, fitted.second)}
     return fitted.model_copy(update={"calibrate_sha256": held.sha256, "report": report})
 
 
@@ -148,7 +149,7 @@ def _draft(split: Split, encoder: Embedder, scorer: PairScorer, slope: float, co
         with_examples=scale,
         without_examples=scale,
         request=Weights(features={}, constant=0.0),
-        second=_never(),
+        second=NEVER,
         floor=0.0,
         youden_floor=0.0,
         risk_floors={},
@@ -157,10 +158,6 @@ def _draft(split: Split, encoder: Embedder, scorer: PairScorer, slope: float, co
         probability=Platt(slope=1.0, constant=0.0),
         report={},
     )
-
-
-def _never() -> Weights:
-    return Weights(features=dict.fromkeys(PAIR_FEATURES, 0.0), constant=-1.0)
 
 
 def _scored(scenes: Sequence[PairScene], fitted: Fitted) -> Scored:
@@ -172,48 +169,16 @@ def _scored(scenes: Sequence[PairScene], fitted: Fitted) -> Scored:
     return gather_scored([(s.task, group_of(s.task), s.right) for s in scenes], utilities)
 
 
-def _second_weights(scenes: Sequence[PairScene], draft: Fitted, scorer: PairScorer) -> Weights:
-    """When a request is two jobs: each pair that a cut offers is right or wrong (a binary logit)."""
-    choices = []
-    for scene, pair in _offered(scenes, draft, scorer):
-        right = set(pair.skills) == set(scene.task.gold)
-        if right or len(scene.task.gold) < 2:
-            row = np.array([[*pair.features.values(), 1.0]])
-            choices.append(Choice(row, np.array([0] if right else [], dtype=np.intp)))
-    if not any(choice.right.size for choice in choices):
-        return _never()
-    values = [round(float(v), 4) for v in fit_weights(choices, PAIR_L2, free=(len(PAIR_FEATURES),))]
-    return Weights(features=dict(zip(PAIR_FEATURES, values[:-1], strict=True)), constant=values[-1])
-
-
-def _offered(
-    scenes: Sequence[PairScene], fitted: Fitted, scorer: PairScorer
-) -> Iterator[tuple[PairScene, Pair]]:
-    """The pairs that the cuts of each request offer, with their evidence."""
+def _odds_of(scorer: PairScorer, fitted: Fitted) -> Callable[[PairScene], Odds]:
+    """What gives the log-odds of each skill among the candidates of a scene."""
     reranker = CrossEncoder(scorer, fitted)
-    for scene in scenes:
-        if not scene.route.cuts:
-            continue
 
-        def odds(text: str, scene: PairScene = scene) -> dict[str, float]:
-            scores, _ = reranker.scores(text, (Clause(text=text, role="ask"),), scene.index, scene.rows)
+    def in_scene(scene: PairScene) -> Odds:
+        def odds(text: str, clauses: Sequence[Clause]) -> dict[str, float]:
+            scores, _ = reranker.scores(text, clauses, scene.index, scene.rows)
             best = scene.best_of_skills(scores[scene.rows])
             return dict(zip(scene.skills, map(log_odds, best.tolist()), strict=True))
 
-        whole = odds(scene.route.query)
-        halves = [odds(half) for half in scene.route.halves]
-        by_skill = {skill: tuple(half[skill] for half in halves) for skill in whole}
-        for pair in half_winners(whole, by_skill, [cut.signalled for cut in scene.route.cuts]):
-            yield scene, pair
+        return odds
 
-
-def _pair_report(
-    scenes: Sequence[PairScene], fitted: Fitted, scorer: PairScorer
-) -> dict[str, float | int | str]:
-    best: dict[str, tuple[float, bool]] = {}
-    for scene, pair in _offered(scenes, fitted, scorer):
-        utility = pair.utility(fitted.second)
-        if utility > max(0.0, best.get(scene.task.id, (0.0, False))[0]):
-            best[scene.task.id] = (utility, set(pair.skills) == set(scene.task.gold))
-    read = {name: right for name, (_, right) in best.items()}
-    return two_job_figures(read, {s.task.id: len(s.task.gold) > 1 for s in scenes})
+    return in_scene

@@ -60,9 +60,9 @@ def code_digest() -> str:
     return source_digest([here, here.parent / "registry", here.parent / "calibration"])
 
 
-def source_digest(folders: Sequence[Path]) -> str:
-    """SHA-256 over the Python files in the folders, by path."""
-    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
+def source_digest(places: Sequence[Path]) -> str:
+    """SHA-256 over files, and over the Python files in folders, by path."""
+    files = sorted(path for place in places for path in (place.rglob("*.py") if place.is_dir() else [place]))
     return sha256(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in files)).hexdigest()
 
 

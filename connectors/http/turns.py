@@ -40,15 +40,16 @@ class TurnPicks:
         if key in self._picks:
             self._picks.move_to_end(key)
         else:
-            self._picks[key] = asyncio.ensure_future(pick())
+            made = self._picks[key] = asyncio.ensure_future(pick())
+            made.add_done_callback(lambda done: self._forget_failure(key, done))
             while len(self._picks) > self.most:
                 self._picks.popitem(last=False)
-        try:
-            # a caller that goes away does not take the pick from the others
-            return await asyncio.shield(self._picks[key])
-        except Exception:
-            self._picks.pop(key, None)
-            raise
+        # a caller that goes away does not take the pick from the others
+        return await asyncio.shield(self._picks[key])
+
+    def _forget_failure(self, key: str, pick: asyncio.Future[Reply]) -> None:
+        if (pick.cancelled() or pick.exception()) and self._picks.get(key) is pick:
+            del self._picks[key]
 
     def known(self, key: str) -> Reply | None:
         """The pick of an earlier turn, if it is still remembered."""

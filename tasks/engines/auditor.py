@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
 
 from pickysteve.registry.models import Finding
 from pickysteve.tasks.engines.code_rules import CODE_RULES
@@ -26,21 +23,8 @@ from pickysteve.tasks.engines.reported import (
 from pickysteve.tasks.engines.rules import candidate_rules
 from pickysteve.tasks.engines.text_rules import RULES
 
-__all__ = ["SAYS", "audit_digest", "audit_document", "soft_rules"]
+__all__ = ["SAYS", "audit_document", "soft_rules"]
 
-READERS = (
-    "auditor",
-    "code_rules",
-    "directives",
-    "grammar",
-    "reported",
-    "rules",
-    "senses",
-    "speech",
-    "speech_words",
-    "text_rules",
-)
-"""The modules that decide what the auditor finds."""
 CODE_LINES = 12
 # A table or a list of options says what a setting does: that is for review, and no order.
 SETTINGS = frozenset({"disable-checks", "grants-access", "self-authorised", "no-asking", "override"})
@@ -89,10 +73,3 @@ def soft_rules() -> tuple[str, ...]:
     """The names of the rules that refuse nothing alone, in order."""
     every = (*RULES, *CODE_RULES, *ACTS)
     return tuple(dict.fromkeys(rule.name for rule in every if rule.severity == "review"))
-
-
-@cache
-def audit_digest() -> str:
-    """SHA-256 over all that decides a finding: the words, the grammar and the rules, as they are written."""
-    sources = (Path(__file__).with_name(f"{name}.py").read_bytes() for name in READERS)
-    return sha256(b"\0".join(sources)).hexdigest()

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from pickysteve.errors import ModelUnavailable
 from pickysteve.registry.models import Unit
 from pickysteve.tasks.engines.features import PairFeatures
 from pickysteve.tasks.engines.index import SearchIndex
-from pickysteve.tasks.engines.model_files import files_digest, model_folder, model_label, quiet_loading
+from pickysteve.tasks.engines.model_files import LocalModel, quiet_loading
 from pickysteve.tasks.engines.reranker import Rows
 from pickysteve.tasks.values import Clause
 
@@ -48,22 +46,8 @@ def unit_passage(unit: Unit) -> str:
     return f"{head}\n{unit.body}"[:PASSAGE_CHARACTERS]
 
 
-class PairScorer:
+class PairScorer(LocalModel):
     """The weights: pairs of texts in, raw logits out. They load at the first pair."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._one_at_a_time = Lock()
-
-    @cached_property
-    def folder(self) -> Path:
-        """Where the weights lie; raises ModelUnavailable."""
-        return model_folder(self.name)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Name and digest of the files: what a calibration is made for."""
-        return f"{model_label(self.name)}@{files_digest(self.folder)}"
 
     @cached_property
     def _model(self) -> FlagReranker:

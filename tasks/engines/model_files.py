@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
+from threading import Lock
 
 from pickysteve.errors import ModelUnavailable
 
-__all__ = ["files_digest", "model_folder", "model_label", "quiet_loading"]
+__all__ = ["LocalModel", "files_digest", "model_folder", "model_label", "quiet_loading"]
 
 TAKEN = ("*.json", "*.safetensors", "*.txt", "*.model")
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -88,3 +89,21 @@ def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
         with Path(path).open("rb") as file:
             digest.update(file_digest(file, "sha256").digest())
     return digest.hexdigest()[:DIGITS]
+
+
+class LocalModel:
+    """An open model by its name: where its files lie, and what they are. Making one is cheap."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._one_at_a_time = Lock()
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the weights lie; raises ModelUnavailable."""
+        return model_folder(self.name)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Name and digest of the files: what a calibration is made for."""
+        return f"{model_label(self.name)}@{files_digest(self.folder)}"

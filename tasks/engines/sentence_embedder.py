@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pickysteve.errors import ModelUnavailable
 from pickysteve.tasks.engines.embedder import Vectors
-from pickysteve.tasks.engines.model_files import files_digest, model_folder, model_label, quiet_loading
+from pickysteve.tasks.engines.model_files import LocalModel, quiet_loading
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -23,26 +21,15 @@ BATCH = 32
 MEMO_TEXTS = 256
 
 
-class SentenceEmbedder:
+class SentenceEmbedder(LocalModel):
     """Encodes with the model's own pooling and its longest input. It loads at its first text.
 
     Requests and texts are encoded alike: a prompt that a model wants before a query is not given.
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._one_at_a_time = Lock()
+        super().__init__(name)
         self._memo: dict[str, Vectors] = {}
-
-    @cached_property
-    def folder(self) -> Path:
-        """Where the weights lie; raises ModelUnavailable."""
-        return model_folder(self.name)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Name and digest of the files."""
-        return f"{model_label(self.name)}@{files_digest(self.folder)}"
 
     @property
     def dimension(self) -> int:

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from pickysteve.registry.models import Finding, Unit, Verdict
+from pickysteve.tasks import gate as gate_module
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.gate import (
     OPERATOR,
+    READERS,
     GateConfig,
     gate_documents,
     gate_fingerprint,
@@ -280,3 +284,23 @@ def test_the_fingerprint_is_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(found) == 1
+
+
+# What they reach beyond the text: a model of the operator's, and types.
+NOT_READING = {"audit.py", "gate_config.py", "roles.py", "stage.py", "values.py"}
+
+
+def reached_from(name: str, folder: Path, seen: set[str]) -> None:
+    seen.add(name)
+    for node in ast.walk(ast.parse((folder / name).read_text())):
+        module = node.module if isinstance(node, ast.ImportFrom) else None
+        if module and module.startswith("pickysteve.tasks."):
+            path = module.removeprefix("pickysteve.tasks.").replace(".", "/") + ".py"
+            if path not in seen | NOT_READING:
+                reached_from(path, folder, seen)
+
+
+def test_every_module_that_reads_a_text_is_part_of_the_fingerprint() -> None:
+    seen: set[str] = set()
+    reached_from("gate.py", Path(gate_module.__file__).parent, seen)
+    assert seen == {name for name in READERS if name.endswith(".py")}
