@@ -18,6 +18,7 @@ __all__ = [
     "Fitted",
     "FloorMode",
     "Weights",
+    "fitted_draft",
     "read_fitted",
     "uncalibrated",
     "write_fitted",
@@ -141,6 +142,31 @@ def uncalibrated(*, encoder: str, scoring: str, reranker: str = EMBEDDED_RERANKE
         probability=None,
         report={},
     )
+
+
+def fitted_draft(
+    *,
+    encoder: str,
+    scoring: str,
+    seed: int,
+    fit_sha256: str,
+    with_examples: Weights,
+    without_examples: Weights,
+    request: Weights,
+    reranker: str = EMBEDDED_RERANKER,
+) -> Fitted:
+    """Weights whose thresholds are still to be chosen: everything is picked, at the score's own odds."""
+    nothing = uncalibrated(encoder=encoder, scoring=scoring, reranker=reranker)
+    chosen = {
+        "seed": seed,
+        "fit_sha256": fit_sha256,
+        "with_examples": with_examples,
+        "without_examples": without_examples,
+        "request": request,
+        "sure_score": 0.0,
+        "probability": Platt(slope=1.0, constant=0.0),
+    }
+    return nothing.model_copy(update=chosen)
 
 
 def write_fitted(fitted: Fitted, path: Path) -> None:

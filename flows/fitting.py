@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pickysteve.calibration.fitted import Fitted, Weights
+from pickysteve.calibration.fitted import Fitted, Weights, fitted_draft
 from pickysteve.calibration.logit import Choice, fit_rescaling, fit_weights
-from pickysteve.calibration.probability import Platt
 from pickysteve.flows.scenes import SEED, Scene, Split, read_counterfactuals, read_scenes, registry_states
-from pickysteve.flows.two_jobs import NEVER, Odds, fit_two_jobs, offered_pairs
+from pickysteve.flows.two_jobs import Odds, fit_two_jobs, offered_pairs
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import (
     EXAMPLE_FEATURES,
@@ -107,23 +106,14 @@ def _draft(split: Split, encoder: Embedder, weights: Floats, reduced: Floats, le
     every = weights[WITHOUT + 1 :] * having_scale
     text[-1] += without_bias
     every[-1] += having_bias
-    return Fitted(
+    return fitted_draft(
         encoder=encoder.fingerprint,
         scoring=SCORING_VERSION,
         seed=SEED,
         fit_sha256=split.sha256,
-        calibrate_sha256="",
         with_examples=Weights.rounded(every * scale, TEXT_FEATURES + EXAMPLE_FEATURES),
         without_examples=Weights.rounded(text * scale, TEXT_FEATURES),
         request=Weights.rounded(np.append(reduced[4:] * scale, level), REQUEST_FEATURES),
-        second=NEVER,
-        floor=0.0,
-        youden_floor=0.0,
-        risk_floors={},
-        set_share=0.0,
-        sure_score=0.0,
-        probability=Platt(slope=1.0, constant=0.0),
-        report={},
     )
 
 

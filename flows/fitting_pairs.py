@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pickysteve.calibration.fitted import Fitted, Weights
+from pickysteve.calibration.fitted import Fitted, Weights, fitted_draft
 from pickysteve.calibration.logit import Choice, fit_rescaling
-from pickysteve.calibration.probability import Platt
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.scenes import SEED, Split, group_of
 from pickysteve.flows.suite import Task
 from pickysteve.flows.threshold_report import threshold_figures
 from pickysteve.flows.thresholds import Scored, gather_scored, with_thresholds
-from pickysteve.flows.two_jobs import NEVER, Odds, fit_two_jobs, offered_pairs, two_job_report
+from pickysteve.flows.two_jobs import Odds, fit_two_jobs, offered_pairs, two_job_report
 from pickysteve.tasks.engines.cross_encoder import CROSS_SCALE, CrossEncoder, PairScorer, unit_passage
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import SCORING_VERSION
@@ -138,25 +137,15 @@ def _scale(scenes: Sequence[PairScene]) -> tuple[float, float]:
 
 def _draft(split: Split, encoder: Embedder, scorer: PairScorer, slope: float, constant: float) -> Fitted:
     scale = Weights(features={CROSS_SCALE: slope}, constant=constant)
-    return Fitted(
+    return fitted_draft(
         encoder=encoder.fingerprint,
         scoring=SCORING_VERSION,
         reranker=scorer.fingerprint,
-        scale="logit",
         seed=SEED,
         fit_sha256=split.sha256,
-        calibrate_sha256="",
         with_examples=scale,
         without_examples=scale,
         request=Weights(features={}, constant=0.0),
-        second=NEVER,
-        floor=0.0,
-        youden_floor=0.0,
-        risk_floors={},
-        set_share=0.0,
-        sure_score=0.0,
-        probability=Platt(slope=1.0, constant=0.0),
-        report={},
     )
 
 

@@ -7,6 +7,7 @@ Importing sentence-transformers costs 6 s and torch 2 s, so the default's weight
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import file_digest
@@ -30,6 +31,7 @@ __all__ = [
     "EmbedConfig",
     "Embedder",
     "MiniLM",
+    "RememberingEncoder",
     "Vectors",
     "minilm_folder",
     "open_encoder",
@@ -87,7 +89,35 @@ def minilm_folder() -> Path:
     return user_cache_path("pickysteve") / "models" / f"minilm-{MINILM_SHA256[:12]}-v{EXPORT_VERSION}"
 
 
-class MiniLM:
+class RememberingEncoder(ABC):
+    """An encoder that keeps the vectors of the latest texts: the stages of one request share texts."""
+
+    def __init__(self) -> None:
+        self._memo: dict[str, Vectors] = {}
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector a text: (texts, dimension)."""
+        # one look at the memo: another thread may replace it
+        memo = self._memo
+        new = [text for text in dict.fromkeys(texts) if text not in memo]
+        fresh = dict(zip(new, self._encode(new), strict=True)) if new else {}
+        vectors = [fresh[text] if text in fresh else memo[text] for text in texts]
+        if len(new) <= MEMO_TEXTS:
+            kept = list(memo.items())[-(MEMO_TEXTS - len(new)) or MEMO_TEXTS :]
+            self._memo = {**dict(kept), **fresh}
+        return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    @abstractmethod
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each of at least one text."""
+
+
+class MiniLM(RememberingEncoder):
     """all-MiniLM-L6-v2: mean pooling over at most 256 tokens, normalised (Reimers & Gurevych 2019).
 
     Made cheaply; the model is exported at its first use on a machine and loaded at its first use in
@@ -99,19 +129,7 @@ class MiniLM:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or minilm_folder()
-        self._memo: dict[str, Vectors] = {}
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector a text. The latest are remembered: stages of one request share texts."""
-        # one look at the memo: another thread may replace it
-        memo = self._memo
-        new = [text for text in dict.fromkeys(texts) if text not in memo]
-        fresh = dict(zip(new, self._encode(new), strict=True))
-        vectors = [fresh[text] if text in fresh else memo[text] for text in texts]
-        if len(new) <= MEMO_TEXTS:
-            kept = list(memo.items())[-(MEMO_TEXTS - len(new)) or MEMO_TEXTS :]
-            self._memo = {**dict(kept), **fresh}
-        return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
+        super().__init__()
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pickysteve.errors import ModelUnavailable
-from pickysteve.tasks.engines.embedder import Vectors
+from pickysteve.tasks.engines.embedder import RememberingEncoder, Vectors
 from pickysteve.tasks.engines.model_files import LocalModel, quiet_loading
 
 if TYPE_CHECKING:
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["SentenceEmbedder"]
 
 BATCH = 32
-MEMO_TEXTS = 256
 
 
-class SentenceEmbedder(LocalModel):
+class SentenceEmbedder(LocalModel, RememberingEncoder):
     """Encodes with the model's own pooling and its longest input. It loads at its first text.
 
     Requests and texts are encoded alike: a prompt that a model wants before a query is not given.
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self._memo: dict[str, Vectors] = {}
+        LocalModel.__init__(self, name)
+        RememberingEncoder.__init__(self)
 
     @property
     def dimension(self) -> int:
@@ -54,17 +53,6 @@ class SentenceEmbedder(LocalModel):
                 f'"{self.folder}" cannot be loaded as an encoder ({type(error).__name__}): '
                 "name a sentence-transformers model."
             ) from error
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector a text. The latest are remembered: stages of one request share texts."""
-        memo = self._memo
-        new = [text for text in dict.fromkeys(texts) if text not in memo]
-        fresh = dict(zip(new, self._encode(new), strict=True)) if new else {}
-        vectors = [fresh[text] if text in fresh else memo[text] for text in texts]
-        if len(new) <= MEMO_TEXTS:
-            kept = list(memo.items())[-(MEMO_TEXTS - len(new)) or MEMO_TEXTS :]
-            self._memo = {**dict(kept), **fresh}
-        return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         with self._one_at_a_time:
