@@ -19,11 +19,13 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.results import ResultStore
 
 from pickysteve.errors import ServerMissing
+from pickysteve.flows.cache import clear_cache, describe_cache
 from pickysteve.flows.dag import pick_context
 from pickysteve.flows.request import orchestrated_session, pick_orchestrated
 from pickysteve.flows.run_page import hash_name
 from pickysteve.registry.models import Verdict
-from pickysteve.tasks.caching import SealedStorage, ValueSerializer, cache_folder
+from pickysteve.tasks.cache_files import cache_folder
+from pickysteve.tasks.caching import SealedStorage, ValueSerializer
 from pickysteve.tasks.engines.llm import LlmConfig
 from pickysteve.tasks.gate import gate_documents, gate_request
 from pickysteve.tasks.records import read_run
@@ -168,6 +170,24 @@ def test_a_second_run_shows_which_stages_came_from_the_cache(on_server, engines,
     states = task_runs(latest_run().id)
     assert {name for name, state in states.items() if state == "Cached"} == cached
     assert first.bundle.nonce != second.bundle.nonce
+
+
+def test_the_cache_command_sees_the_results_of_each_stage_and_clearing_them_makes_the_stages_run_again(
+    on_server, engines, small_settings
+):
+    request = Request(text="what does this migration lock")
+    clear_cache()
+    pick_orchestrated(request, engines, small_settings)
+    held = {stage.stage: stage.files for stage in describe_cache().stages if stage.cached}
+    assert held == dict.fromkeys(
+        ("route", "retrieve", "rerank", "floor", "knowledge", "judge", "compatibility"), 1
+    )
+    assert clear_cache(stage="rerank").files == 1
+    again = pick_orchestrated(request, engines, small_settings)
+    assert "rerank" not in {record.stage for record in again.stages if record.cached}
+    assert clear_cache().files == 7
+    last = pick_orchestrated(request, engines, small_settings)
+    assert not any(record.cached for record in last.stages)
 
 
 def test_an_edited_result_file_is_a_miss_and_decides_nothing(on_server, engines, small_settings):
