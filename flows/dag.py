@@ -88,6 +88,7 @@ def pick_context(request: Request, engines: Engines, settings: Settings, run: Ru
     decision = _decide(request, engines, settings, run)
     trace = Trace(
         run_id=new_run_id(),
+        ran=run.way,
         started_at=started_at,
         request=request,
         registry=engines.index.data.root,

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from pickysteve.registry.models import Value, Verdict
-from pickysteve.tasks.values import Degradation, Mark, Spent, StageOutput, StageRecord
+from pickysteve.tasks.values import Degradation, Mark, Spent, StageOutput, StageRecord, Way
 
 if TYPE_CHECKING:
     from prefect import Task
@@ -131,6 +131,7 @@ def stage(
 class Run(Protocol):
     """How the DAG runs a stage, and the records that it keeps."""
 
+    way: ClassVar[Way]
     records: list[StageRecord]
     degraded: list[Degradation]
     spent: list[Spent]
@@ -145,6 +146,7 @@ class Run(Protocol):
 class Direct:
     """Runs each stage as a plain call in this process."""
 
+    way: ClassVar[Way] = "direct"
     records: list[StageRecord] = field(default_factory=list)
     degraded: list[Degradation] = field(default_factory=list)
     spent: list[Spent] = field(default_factory=list)
@@ -177,6 +179,8 @@ class Direct:
 @dataclass
 class Orchestrated(Direct):
     """Runs each stage as a task run of the surrounding Prefect flow."""
+
+    way: ClassVar[Way] = "orchestrated"
 
     def __call__(
         self, stage: Stage[Out], *values: Value, using: tuple[Handle, ...] = (), config: StageConfig

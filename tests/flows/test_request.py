@@ -2,19 +2,13 @@
 
 import json
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
 import model_hosts as hosts
 import pytest
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterId,
-    TaskRunFilter,
-    TaskRunFilterFlowRunId,
-)
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.results import ResultStore
 
@@ -59,21 +53,15 @@ def latest_run():
         return client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)[0]
 
 
-def task_runs(flow_run_id, expected=12):
-    """The task runs of a flow run; the server records them a moment after they end."""
-    wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[flow_run_id]))
-    with orchestrated_session() as client:
-        for _ in range(100):
-            runs = client.read_task_runs(task_run_filter=wanted)
-            if len(runs) >= expected and all(run.state and run.state.is_final() for run in runs):
-                return {run.name: run.state.name for run in runs}
-            time.sleep(0.2)
-    raise AssertionError(f"{len(runs)} task runs after 20 s")
+@pytest.fixture
+def task_runs(server_task_runs):
+    """The states of a flow run's task runs by name."""
+    return lambda run_id: {run.name: run.state.name for run in server_task_runs(run_id, len(STAGES))}
 
 
 def without_clock(trace: Trace) -> dict:
-    """What must be the same however the stages ran: all but times, the run's id and the nonce."""
-    kept = trace.model_dump(exclude={"run_id", "started_at", "milliseconds", "stages", "bundle"})
+    """What must be the same however the stages ran: all but that, times, the run's id and the nonce."""
+    kept = trace.model_dump(exclude={"run_id", "ran", "started_at", "milliseconds", "stages", "bundle"})
     stages = [
         (record.stage, record.output if record.stage != "assemble" else None) for record in trace.stages
     ]
@@ -84,6 +72,7 @@ def test_both_ways_to_run_give_the_same_trace(on_server, engines, small_settings
     orchestrated = pick_orchestrated(REQUEST, engines, small_settings)
     direct = pick_context(REQUEST, engines, small_settings, Direct())
     assert without_clock(orchestrated) == without_clock(direct)
+    assert (orchestrated.ran, direct.ran) == ("orchestrated", "direct")
 
 
 def artifacts_of(flow_run_id):
@@ -94,7 +83,9 @@ def artifacts_of(flow_run_id):
         }
 
 
-def test_a_run_shows_twelve_task_runs_the_outcome_and_the_candidates(on_server, engines, small_settings):
+def test_a_run_shows_twelve_task_runs_the_outcome_and_the_candidates(
+    on_server, engines, small_settings, task_runs
+):
     request = Request(text="cargo build fails with a borrow checker error")
     trace = pick_orchestrated(request, engines, small_settings)
     run = latest_run()
@@ -112,13 +103,10 @@ def test_a_run_shows_twelve_task_runs_the_outcome_and_the_candidates(on_server, 
     assert read_run(Path(unquote(record)), trace.run_id).pick == trace.pick
 
 
-def test_the_edges_between_the_stages_can_be_followed(on_server, engines, small_settings):
+def test_the_edges_between_the_stages_can_be_followed(on_server, engines, small_settings, server_task_runs):
     pick_orchestrated(Request(text="is this unsafe block sound"), engines, small_settings)
     run = latest_run()
-    task_runs(run.id)
-    wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[run.id]))
-    with orchestrated_session() as client:
-        found = {task.id: task for task in client.read_task_runs(task_run_filter=wanted)}
+    found = {task.id: task for task in server_task_runs(run.id, len(STAGES))}
     edges = {
         (found[source.id].name, task.name)
         for task in found.values()
@@ -160,7 +148,7 @@ def test_a_blocked_request_is_completed_too_and_its_artifacts_quote_nothing_of_i
     assert "previous instructions" not in str(artifacts)
 
 
-def test_a_second_run_shows_which_stages_came_from_the_cache(on_server, engines, small_settings):
+def test_a_second_run_shows_which_stages_came_from_the_cache(on_server, engines, small_settings, task_runs):
     request = Request(text="which index does this slow postgres query need")
     first = pick_orchestrated(request, engines, small_settings)
     second = pick_orchestrated(request, engines, small_settings)
