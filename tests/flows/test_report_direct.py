@@ -1,12 +1,15 @@
 """Direct runs on a real Prefect server afterwards: they show what an orchestrated run would show."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterIdempotencyKey
+from typer.testing import CliRunner
 
+from pickysteve.connectors.cli import app
 from pickysteve.errors import ServerMissing
 from pickysteve.flows import report_direct as module
 from pickysteve.flows.dag import pick_context
@@ -170,6 +173,24 @@ def test_the_flow_reports_too(on_server, run_direct, settings):
     assert report_direct(runs_dir=settings.runs_dir) == Report(reported=1)
     assert len(found(trace)[0]) == 1
     assert read_trace(settings.runs_dir, trace.run_id) == trace
+
+
+def test_the_command_says_what_was_reported_and_what_was_skipped(
+    on_server, engines, run_direct, settings, monkeypatch
+):
+    monkeypatch.setenv("PS_RUNS_DIR", str(settings.runs_dir))
+    run_direct(PICKED)
+    pick_orchestrated(Request(text=PICKED), engines, settings)
+
+    def said(*words):
+        result = CliRunner().invoke(app, ["runs", "report", *words])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    assert said("--dry-run") == "would report 1 runs, skipped 1 ran orchestrated\n"
+    assert said("--since", "1d") == "reported 1 runs, skipped 1 ran orchestrated\n"
+    assert said() == "reported 0 runs, skipped 1 were reported before; 1 ran orchestrated\n"
+    assert json.loads(said("--json"))["already"] == 1
 
 
 def test_without_a_server_nothing_is_reported(run_direct, settings):
