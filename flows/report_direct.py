@@ -17,6 +17,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilter,
     FlowRunFilterIdempotencyKey,
 )
+from prefect.client.schemas.objects import State
 from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Completed
 
@@ -166,7 +167,7 @@ def _send(traces: Sequence[Trace], begun: dict[str, UUID], runs_dir: Path, clien
     client.request("POST", "/events", json=events)
     unset = set_run_times({ids[trace.run_id]: run_times(trace) for trace in traces})
     for trace in traces:
-        state = Completed(name=STATE_NAMES[trace.pick.status], message=state_message(trace))
+        state: State[None] = Completed(name=STATE_NAMES[trace.pick.status], message=state_message(trace))
         client.set_flow_run_state(ids[trace.run_id], state, force=True)
     return unset
 
