@@ -189,19 +189,34 @@ def _confidence_words(trace: Trace) -> str:
     share = trace.pick.confidence
     if share is None:
         return ""
-    return f"{share:.0%} of the first picks at such a score were right in the calibration data"
+    # a curve that was fitted to some hundred picks promises no certainty
+    words = "over 99%" if share > 0.99 else f"about {share:.0%}"
+    return f"{words} of the first picks at such a score were right in the calibration data"
 
 
 def _pool_facts(trace: Trace, pool: Pool | None) -> Iterable[tuple[str, str]]:
     if pool is None:
         return
-    rest = [option for option in (*pool.options, *pool.nearest) if option.skill_id not in trace.pick.skills]
     for option in (option for option in pool.options if option.skill_id in trace.pick.skills):
         yield f"Score of {escape_markdown(option.skill_id)}", f"{option.score:.2f}"
-    if rest:
-        name = "Runner-up" if trace.pick.skills else "Nearest"
-        yield name, f"{escape_markdown(rest[0].skill_id)}, score {rest[0].score:.2f}"
+    yield "Runner-up" if trace.pick.skills else "Nearest", _runner_up(trace, pool)
     yield "Floor", f"{pool.floor:.2f}"
+
+
+def _runner_up(trace: Trace, pool: Pool) -> str:
+    """The best skill that was not picked; a copy over the floor is none, as its twin stands for it."""
+    over = {option.skill_id for option in pool.options}
+    scores = [
+        (candidate.score or 0.0, candidate.skill_id)
+        for candidate in trace.candidates
+        if candidate.skill_id not in trace.pick.skills
+    ]
+    chances = [(score, skill_id) for score, skill_id in scores if skill_id in over or score < pool.floor]
+    if not chances:
+        return ""
+    score, skill_id = max(chances)
+    where = "over" if skill_id in over else "under"
+    return f"{escape_markdown(skill_id)}, score {score:.2f}, {where} the floor"
 
 
 def _doubts(trace: Trace) -> list[str]:

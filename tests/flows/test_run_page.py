@@ -86,7 +86,8 @@ def make_trace(**changes: Any) -> Trace:
         floor=0.4,
         dropped={"c-review": "score 0.10 is under the floor", "rusty": "says the same as rust-review"},
     )
-    kept = tuple(map(candidate, ("rust-review", "go-review", "rusty", "c-review")))
+    scores = {"rust-review": 0.8, "rusty": 0.7, "go-review": 0.6, "c-review": 0.1}
+    kept = tuple(candidate(skill, score=score) for skill, score in scores.items())
     gated = Candidates(candidates=kept, refused=(candidate("poisoned", REFUSED, score=None),))
     fields: dict[str, Any] = {
         "run_id": "20260102T030405-aa",
@@ -210,10 +211,10 @@ def test_the_decision_is_said_in_words() -> None:
     for said in (
         "## rust-review",
         "State: Picked",
-        "93% of the first picks at such a score were right in the calibration data",
+        "about 93% of the first picks at such a score were right in the calibration data",
         "Doubts: ambiguous",
         "Score of rust-review: 0.80",
-        "Runner-up: go-review, score 0.60",
+        "Runner-up: go-review, score 0.60, over the floor",
         "Floor: 0.40",
         "Prediction set: rust-review, go-review",
         "Question back: More than one skill may fit",
@@ -232,12 +233,32 @@ def test_an_abstention_names_the_nearest_and_the_floor() -> None:
     pool = Pool(options=(), nearest=(option("go-review", 0.2),), floor=0.4)
     trace = make_trace(
         pick=Pick(status="no_confident_match", question="What outcome do you need?"),
+        candidates=(candidate("go-review", score=0.2), candidate("c-review", score=0.1)),
         stages=(StageRecord(stage="floor", milliseconds=1, output=pool.model_dump(mode="json")),),
     )
     words = decision_markdown(trace, Path("/runs"))
     assert words.startswith("## No confident match\n")
-    assert "Nearest: go-review, score 0.20" in words and "Floor: 0.40" in words
+    assert "Nearest: go-review, score 0.20, under the floor" in words and "Floor: 0.40" in words
     assert result_name(trace).endswith(" no confident match")
+
+
+def test_a_runner_up_under_the_floor_is_named_as_such_and_a_copy_is_none() -> None:
+    pool = Pool(
+        options=(option("rust-review", 0.8),),
+        floor=0.4,
+        dropped={"rusty": "says the same as rust-review", "c-review": "score 0.10 is under the floor"},
+    )
+    stages = (StageRecord(stage="floor", milliseconds=1, output=pool.model_dump(mode="json")),)
+    words = decision_markdown(make_trace(stages=stages), Path("/runs"))
+    assert "Runner-up: c-review, score 0.10, under the floor" in words
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(1.0, "over 99% of"), (0.991, "over 99% of"), (0.5, "about 50% of")]
+)
+def test_no_confidence_is_shown_as_certainty(share: float, said: str) -> None:
+    pick = Pick(status="ok", skills=("rust-review",), confidence=share)
+    assert f"Confidence: {said}" in decision_markdown(make_trace(pick=pick), Path("/runs"))
 
 
 def test_a_blocked_request_names_the_rules_and_quotes_nothing() -> None:
