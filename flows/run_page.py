@@ -1,12 +1,13 @@
 """What the page of a request run shows in Prefect's UI: its name, its state, and two artifacts.
 
 The UI renders markdown, every cell of a table too, and keeps `javascript:` links, remote images and HTML.
-Ids, questions and rules are other people's words, so they are escaped; longer texts of others are left out.
+Ids, questions and rules are other people's words, so they are made inert; longer texts are left out.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -24,8 +25,8 @@ __all__ = [
     "STATE_NAMES",
     "candidate_rows",
     "decision_markdown",
-    "escape_markdown",
     "hash_name",
+    "inert",
     "result_name",
     "run_artifacts",
     "state_message",
@@ -39,6 +40,10 @@ STATE_NAMES: dict[Status, str] = {
 }
 LONGEST_ID = 100
 LONGEST_SENTENCE = 300
+
+# words, with a mark inside of one or behind it that means nothing there: neither a link nor a list
+WORD = r"[^\W_]+(?:(?:[-_/]|(?<=\d)[.,](?=\d))[^\W_]+)*"
+PLAIN = re.compile(rf"{WORD}(?:(?:[,:]|(?<=[^\W\d_])\.)? {WORD})*(?:\?|(?<=[^\W\d_])\.)?")
 
 Out = TypeVar("Out", bound=StageOutput)
 
@@ -61,25 +66,15 @@ def state_message(trace: Trace) -> str:
     return ", ".join([*picks, *_doubts(trace), *fallen])
 
 
-def escape_markdown(text: str, longest: int = LONGEST_ID) -> str:
-    """Other people's words as plain text inside of markdown, on one line.
+def inert(text: str, longest: int = LONGEST_ID) -> str:
+    """Other people's words for markdown: as they are where they are plain words, else as a code span.
 
-    Each mark of ASCII gets a backslash (CommonMark 2.4), which also stops the bare links of GitHub's
-    markdown. A hyphen, an underscore or a slash inside of a word means nothing, so ids stay readable.
+    A backslash would not do: GitHub's markdown, as the second UI reads it, makes a link of whatever looks
+    like an address after the escapes are gone, and only a code span is left alone.
     """
-    line = plain_words(text, longest)
-    return "".join(
-        f"\\{mark}" if _is_mark(mark) and not _joins(line, at) else mark for at, mark in enumerate(line)
-    )
-
-
-def _is_mark(character: str) -> bool:
-    return character.isascii() and not character.isalnum() and character != " "
-
-
-def _joins(line: str, at: int) -> bool:
-    around = line[max(at - 1, 0) : at + 2]
-    return line[at] in "-_/" and len(around) == 3 and around[0].isalnum() and around[2].isalnum()
+    line = plain_words(text, longest).strip().replace("`", "'")
+    is_plain = PLAIN.fullmatch(line) and "www" not in line.lower()
+    return line if is_plain or not line else f"`{line}`"
 
 
 def candidate_rows(trace: Trace) -> list[dict[str, Any]]:
@@ -91,8 +86,8 @@ def candidate_rows(trace: Trace) -> list[dict[str, Any]]:
     ranked = [candidate for candidate in trace.candidates if candidate.unit_id not in known]
     return [
         {
-            "skill": escape_markdown(candidate.skill_id),
-            "unit": escape_markdown(candidate.unit_id),
+            "skill": inert(candidate.skill_id),
+            "unit": inert(candidate.unit_id),
             "outcome": _refusal(candidate.verdict)
             if candidate.unit_id in known
             else _fate(candidate.skill_id, trace, pool),
@@ -118,7 +113,7 @@ def _fate(skill_id: str, trace: Trace, pool: Pool | None) -> str:
     if pool is None:
         return "not ranked, as the run ended before"
     if skill_id in pool.dropped:
-        return escape_markdown(pool.dropped[skill_id], LONGEST_SENTENCE)
+        return inert(pool.dropped[skill_id], LONGEST_SENTENCE)
     return (
         "over the floor, another one was picked" if trace.pick.skills else "over the floor, none was picked"
     )
@@ -139,7 +134,7 @@ def run_artifacts(
 def decision_markdown(trace: Trace, runs_dir: Path) -> str:
     """The decision in words, and where the whole record is."""
     pick = trace.pick
-    picks = " + ".join(map(escape_markdown, pick.skills))
+    picks = " + ".join(map(inert, pick.skills))
     lines = [f"## {picks or pick.status.replace('_', ' ').capitalize()}", "", *_items(_facts(trace))]
     record = trace_path(trace, runs_dir.resolve()).as_uri()
     command = f"`pickysteve runs show {trace.run_id}`"
@@ -164,7 +159,7 @@ def _facts(trace: Trace) -> Iterable[tuple[str, str]]:
     yield "Doubts", ", ".join(_doubts(trace))
     yield from _pool_facts(trace, pool)
     yield "Prediction set", _ids(pick.prediction_set)
-    yield "Question back", escape_markdown(pick.question, LONGEST_SENTENCE)
+    yield "Question back", inert(pick.question, LONGEST_SENTENCE)
     yield "Fell back to a weaker method", _ids(_fallen(trace))
     if compatibility and compatibility.state != "single":
         yield "Picked together", compatibility.state
@@ -173,7 +168,7 @@ def _facts(trace: Trace) -> Iterable[tuple[str, str]]:
     for spent in trace.spent:
         price = "" if spent.cost is None else f", cost {spent.cost:g}"
         tokens = f"{spent.prompt_tokens:,} tokens read, {spent.answer_tokens:,} written{price}"
-        yield f"Model for {escape_markdown(spent.role)}", tokens
+        yield f"Model for {inert(spent.role)}", tokens
     yield "Took", f"{trace.milliseconds:.0f} ms"
 
 
@@ -198,7 +193,7 @@ def _pool_facts(trace: Trace, pool: Pool | None) -> Iterable[tuple[str, str]]:
     if pool is None:
         return
     for option in (option for option in pool.options if option.skill_id in trace.pick.skills):
-        yield f"Score of {escape_markdown(option.skill_id)}", f"{option.score:.2f}"
+        yield f"Score of {inert(option.skill_id)}", f"{option.score:.2f}"
     yield "Runner-up" if trace.pick.skills else "Nearest", _runner_up(trace, pool)
     yield "Floor", f"{pool.floor:.2f}"
 
@@ -216,7 +211,7 @@ def _runner_up(trace: Trace, pool: Pool) -> str:
         return ""
     score, skill_id = max(chances)
     where = "over" if skill_id in over else "under"
-    return f"{escape_markdown(skill_id)}, score {score:.2f}, {where} the floor"
+    return f"{inert(skill_id)}, score {score:.2f}, {where} the floor"
 
 
 def _doubts(trace: Trace) -> list[str]:
@@ -230,7 +225,7 @@ def _fallen(trace: Trace) -> list[str]:
 
 
 def _ids(names: Sequence[str]) -> str:
-    return ", ".join(map(escape_markdown, names))
+    return ", ".join(map(inert, names))
 
 
 def _rules(verdict: Verdict | None) -> str:

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from pickysteve.flows.run_page import (
     candidate_rows,
     decision_markdown,
-    escape_markdown,
+    inert,
     result_name,
     run_artifacts,
     state_message,
@@ -135,25 +135,42 @@ def parsed(markdown: str) -> list[Any]:
     return [each for token in tokens for each in (token, *(token.children or ()))]
 
 
+LIVE_KINDS = {"link_open", "image", "html_inline", "html_block", "fence", "code_block", "table_open"}
+# what GitHub's markdown takes for a link in plain text (mdast-util-gfm-autolink-literal), and a bit more
+BARE_LINK = re.compile(r"https?:|ftp:|www\.|\w@", re.IGNORECASE)
+
+
 def assert_dead(markdown: str) -> None:
-    kinds = {token.type for token in parsed(markdown)}
-    assert not kinds & {"link_open", "image", "html_inline", "html_block", "fence", "code_block"}
-    # the bare links of GitHub's markdown
-    assert not re.search(r"https?:|ftp:|www\.|\w@", markdown, re.IGNORECASE)
+    tokens = parsed(markdown)
+    assert not {token.type for token in tokens} & LIVE_KINDS
+    assert not [token.content for token in tokens if token.type == "text" and BARE_LINK.search(token.content)]
 
 
 @given(names)
 @pytest.mark.parametrize("around", ["{}", "- Nearest: {}, score 0.5", "## {} + {}"])
-def test_an_escaped_text_is_no_link_no_image_and_no_html_and_reads_as_it_was(around: str, text: str) -> None:
-    markdown = around.format(*(escape_markdown(text),) * 2)
+def test_an_inert_text_is_no_link_no_image_and_no_html_and_reads_as_it_was(around: str, text: str) -> None:
+    markdown = around.format(*(inert(text),) * 2)
     assert_dead(markdown)
-    shown = "".join(token.content for token in parsed(escape_markdown(text)) if token.type == "text")
-    assert shown == plain_words(text, 100)
+    shown = "".join(token.content for token in parsed(inert(text)) if token.type in {"text", "code_inline"})
+    assert shown == plain_words(text, 100).strip().replace("`", "'")
 
 
 def test_an_ordinary_id_is_not_disfigured() -> None:
-    for name in ("rust-review", "team/rust_review-2", "überprüfung"):
-        assert escape_markdown(name) == name
+    for name in (
+        "rust-review",
+        "team/rust_review-2",
+        "überprüfung",
+        "score 0.40 is under the floor",
+        "A: b, c. d?",
+    ):
+        assert inert(name) == name
+    assert [inert(name) for name in ("1. a", "www. x", "a.md", "", " ")] == [
+        "`1. a`",
+        "`www. x`",
+        "`a.md`",
+        "",
+        "",
+    ]
 
 
 @given(names, names, names)
@@ -187,7 +204,7 @@ def test_each_candidate_says_what_became_of_it() -> None:
         "rust-review": "picked",
         "go-review": "over the floor, another one was picked",
         "rusty": "says the same as rust-review",
-        "c-review": "score 0\\.10 is under the floor",
+        "c-review": "score 0.10 is under the floor",
         "poisoned": "refused by the gate: instruction-override",
     }
     assert (rows[0]["score"], rows[0]["cosine"], rows[-1]["gate"]) == (0.8, 0.5, "block")
