@@ -162,7 +162,7 @@ def _facts(trace: Trace) -> Iterable[tuple[str, str]]:
     yield "Question back", inert(pick.question, LONGEST_SENTENCE)
     yield "Fell back to a weaker method", _ids(_fallen(trace))
     if compatibility and compatibility.state != "single":
-        yield "Picked together", compatibility.state
+        yield "Compatibility", compatibility.state
     if trace.bundle.text:
         yield "Bundle", f"{len(trace.bundle.text):,} characters"
     for spent in trace.spent:

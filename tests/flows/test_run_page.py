@@ -236,7 +236,7 @@ def test_the_decision_is_said_in_words() -> None:
         "Prediction set: rust-review, go-review",
         "Question back: More than one skill may fit",
         "Fell back to a weaker method: route",
-        "Picked together: conflict",
+        "Compatibility: conflict",
         "Bundle: 4,321 characters",
         "Model for judge: 1,200 tokens read, 34 written, cost 0.002",
         "`pickysteve runs show 20260102T030405-aa`",
