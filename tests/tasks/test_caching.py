@@ -233,6 +233,8 @@ def test_the_task_of_a_cached_stage_keeps_sealed_typed_results_for_a_day() -> No
     assert isinstance(task.result_storage, SealedStorage)
     assert task.result_storage.basepath == str(cache_folder())
     assert task.cache_result_in_memory is False
+    # a stage tries again itself, on the errors that it names
+    assert task.retries == 0
 
 
 def test_the_task_of_a_cached_stage_is_found_by_our_own_key() -> None:

@@ -115,6 +115,26 @@ def test_an_error_that_is_not_named_is_not_tried_again(naps: list[float], polici
     assert (flaky.calls, naps) == (1, [])
 
 
+def test_a_wrong_value_is_never_tried_again(naps: list[float]) -> None:
+    asked = []
+
+    def wrong(request: Request, config: Knobs) -> Request:
+        asked.append(request)
+        return Request(text=3)
+
+    with pytest.raises(ValidationError):
+        stage("wrong", wrong, cached=False, retries=2, retry_on=(ConnectionError,)).call(
+            (REQUEST,), (), Knobs()
+        )
+    assert (len(asked), naps) == (1, [])
+
+
+def test_pauses_differ_from_call_to_call(naps: list[float]) -> None:
+    for _ in range(5):
+        asking(retries=1, retry_on=(OSError,)).call((REQUEST,), (Flaky(1, OSError),), Knobs())
+    assert len(set(naps)) == 5
+
+
 def key(
     request: Request = REQUEST, prints: tuple[str, ...] = ("one", "two"), config: StageConfig | None = None
 ) -> str:
