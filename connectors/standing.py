@@ -110,6 +110,9 @@ def bring_up(port: int, tell: Tell) -> Standing:
     from pickysteve.flows.orphans import take_up_orphans
 
     root, folder = checkout(), standing_folder()
+    if secret := os.environ.get("PREFECT_SERVER_API_AUTH_STRING"):
+        # what the server asks for is what its clients here send
+        os.environ.setdefault("PREFECT_API_AUTH_STRING", secret)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     before = read_standing()
     running = {name for name in PROCESSES if before and getattr(before, name).find()}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import psutil
 import pyarrow.parquet as pq
@@ -110,6 +111,12 @@ def test_every_flow_of_the_file_is_deployed_with_its_schedule_limit_and_describe
         assert (limit.limit if limit else None) == wanted[name].get("concurrency_limit", {}).get("limit")
         described = (deployment.parameter_openapi_schema or {})["properties"]
         assert all(parameter.get("description") for parameter in described.values()), name
+
+
+def test_pages_of_other_origins_may_not_read_the_server(standing: Standing) -> None:
+    for origin, allowed in (("http://evil.example", None), (standing.url, standing.url)):
+        with urlopen(Request(f"{standing.api}/health", headers={"Origin": origin}), timeout=20) as answer:
+            assert answer.headers["access-control-allow-origin"] == allowed
 
 
 def test_up_again_keeps_what_runs(standing: Standing) -> None:
