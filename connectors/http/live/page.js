@@ -260,7 +260,7 @@ function drawOutcome(run) {
   at("verdict").className = `verdict ${found ? WASHES[found.status] : run.state === "failed" ? "bad" : "open"}`;
   if (at("outcome-heading").textContent !== resultOf(run)) at("outcome-heading").textContent = resultOf(run);
   const tags = found ? [found.ambiguous && "ambiguous", found.low_confidence && "low confidence"].filter(Boolean) : [];
-  const chance = found?.confidence == null ? "" : `At this score ${Math.round(found.confidence * 100)} % of the first picks were right in the calibration data.`;
+  const chance = found?.confidence == null ? "" : `Confidence ${found.confidence > 0.99 ? "over 0.99" : fixed(found.confidence, 2)}: the share of right first picks at this score in the calibration data.`;
   at("marks").replaceChildren(...tags.map((tag) => make("span", { className: "tag" }, tag)), chance);
   const more = [
     ...(found?.compatibility ? [`Together: ${found.compatibility}`] : []),
@@ -282,13 +282,12 @@ function scoreCell(score, floor) {
   const fill = make("i"), tick = make("b");
   fill.style.width = `${score * 100}%`;
   tick.style.left = `${(floor ?? 0) * 100}%`;
-  return make("td", { className: "n" }, fixed(score, 2),
-    make("span", { className: "bar", "aria-hidden": "true" }, fill, floor == null ? "" : tick));
+  const bar = make("span", { className: "bar", "aria-hidden": "true" }, fill, floor == null ? "" : tick);
+  return make("td", { className: "n" }, bar, fixed(score, 2));
 }
 
 function decisionOf({ fate, why }) {
-  if (fate === "picked") return "picked";
-  return { kept: `kept: ${why}`, open: "" }[fate] ?? why;
+  return ["picked", "kept"].includes(fate) ? [fate, why].filter(Boolean).join(": ") : why;
 }
 
 function drawCandidates(run) {
@@ -298,7 +297,7 @@ function drawCandidates(run) {
   at("rows").replaceChildren(...shown.map((row) => make("tr", { className: row.fate },
     make("th", { scope: "row" }, row.unit === row.skill ? row.skill : `${row.skill} (${row.unit})`),
     scoreCell(row.score, run.outcome?.floor),
-    make("td", { className: "n" }, fixed(row.bm25, 1)),
+    make("td", { className: "n" }, fixed(row.bm25, 2)),
     make("td", { className: "n" }, fixed(row.cosine, 2)),
     make("td", { className: "n" }, String(row.rank)),
     make("td", {}, row.gate ?? ""),
@@ -343,7 +342,7 @@ function drawRecent() {
     buttons.set(run.run, item);
     item.firstChild.setAttribute("aria-current", String(run.run === page.selected));
     item.firstChild.replaceChildren(
-      make("span", {}, run.at ? new Date(run.at).toLocaleTimeString() : ""),
+      make("span", {}, run.at ? new Date(run.at).toLocaleTimeString([], { hour12: false }) : ""),
       make("span", {}, run.caller ?? ""),
       make("span", { className: "result" }, resultOf(run)),
       make("span", {}, run.outcome ? `${Math.round(run.outcome.milliseconds)} ms` : ""),

@@ -59,7 +59,8 @@ class Picture:
         self.columns = evidence_columns(fitted)
         for candidate in ranked.candidates[:EVIDENCE_ROWS]:
             examples = bool(index.skills[candidate.skill_id].examples)
-            self._evidence[candidate.unit_id] = evidence_of(candidate, fitted, has_examples=examples)
+            parts = evidence_of(candidate, fitted, has_examples=examples)
+            self._evidence[candidate.unit_id] = {name: round(part, 4) for name, part in parts.items()}
 
     def rows(self) -> list[Row]:
         """One row a candidate, best first; those that the gate refused stand at the end."""
@@ -92,7 +93,7 @@ class Picture:
         if candidate.unit_id != best_unit:
             return "part", f"{best_unit} stands for this skill"
         if self.pick is not None and skill_id in self.pick.skills:
-            return "picked", ""
+            return "picked", "for its part of the request" if len(self.pick.skills) > 1 else ""
         if skill_id in self.pool.dropped:
             return "dropped", self.pool.dropped[skill_id]
         return "kept", "over the floor" if self.pick is None else "over the floor, not picked"
@@ -132,9 +133,9 @@ class Picture:
         if not others:
             return ["There is no runner-up: nothing else was found."]
         second = others[0]
-        said = f"The runner-up is {second.skill_id} with {second.score or 0:.2f}"
-        fate = self._fate(second, second.unit_id)[1]
-        lines = [f"{said}: {fate}." if fate else f"{said}."]
+        fate, why = self._fate(second, second.unit_id)
+        score = "" if fate == "dropped" else f" with {second.score or 0:.2f}"
+        lines = [f"The runner-up is {second.skill_id}{score}: {why}."]
         parts = self._evidence.get(chosen.unit_id), self._evidence.get(second.unit_id)
         if parts[0] is not None and parts[1] is not None:
             lines.append(_difference(chosen.skill_id, second.skill_id, parts[0], parts[1]))
@@ -144,9 +145,7 @@ class Picture:
 def _under(best: Candidate, floor: float) -> str:
     score = best.score or 0.0
     if score >= floor:
-        return (
-            f"The best, {best.skill_id}, has {score:.2f} and was not taken; the floor is {floor:.2f}."
-        )
+        return f"The best, {best.skill_id}, has {score:.2f} and was not taken; the floor is {floor:.2f}."
     return f"The best, {best.skill_id}, has {score:.2f}; the floor is {floor:.2f}."
 
 
@@ -155,13 +154,10 @@ def _difference(first: str, second: str, mine: Mapping[str, float], others: Mapp
     gaps = sorted(((mine[name] - others[name], name) for name in mine), key=lambda gap: -abs(gap[0]))
     sides = []
     for skill, sign in ((first, 1), (second, -1)):
-        parts = [f"{name} {abs(gap):.1f}" for gap, name in gaps if sign * gap >= 0.05]
+        parts = [f"{name} +{abs(gap):.1f}" for gap, name in gaps if sign * gap >= 0.05]
         if parts:
-            sides.append(f"for {skill} speak {', '.join(parts)}")
-    if not sides:
-        return f"The evidence for {first} and {second} is alike."
-    said = "; ".join(sides)
-    return f"In log-odds, {said}."
+            sides.append(f"{', '.join(parts)} for {skill}")
+    return f"In log-odds: {'; '.join(sides)}." if sides else "The evidence for both is alike."
 
 
 def _refusal(candidate: Candidate) -> str:
