@@ -54,6 +54,9 @@ class Hub:
             shown = self._runs.get(run)
             if shown is None:
                 return
+            if shown["state"] in ENDED:
+                # what has ended is not ended again, by one who hangs up a moment too late
+                changes.pop("state", None)
             shown.update(changes)
             if stage is not None:
                 shown["stages"] = {**shown["stages"], stage["name"]: stage}

@@ -227,7 +227,7 @@ const hasEnded = (run) => ["done", "failed", "cancelled"].includes(run.state);
 
 function resultOf(run) {
   if (run.outcome) return run.outcome.headline;
-  return { waiting: "Waiting", running: "Picking", failed: "The run failed", cancelled: "Stopped" }[run.state] ?? "Waiting";
+  return { waiting: "Waiting", running: "Picking", stopping: "Stopping", failed: "The run failed", cancelled: "Stopped" }[run.state] ?? "Waiting";
 }
 
 function sentenceOf(run) {

@@ -136,7 +136,8 @@ class LivePage:
             yield _event("run", {"run": watch.run})
             yield await asyncio.shield(picking)
         finally:
-            watch.cancelled.set()
+            if not picking.done():
+                watch.cancel()
             with anyio.CancelScope(shield=True):
                 await asyncio.wait([picking])
 

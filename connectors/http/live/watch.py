@@ -48,6 +48,11 @@ class Watch:
             request=None,
         )
 
+    def cancel(self) -> None:
+        """Let the run end before its next stage."""
+        self.cancelled.set()
+        self.hub.change(self.run, state="stopping")
+
     def begins(self, stage: str) -> None:
         """A stage runs."""
         self.hub.change(self.run, state="running", stage={"name": stage, "state": "running"})
