@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
+__all__ = ["ActionChains", "By", "Keys", "WebDriverWait"]
 
 MISSING = "no chromium and chromedriver: apt-get install chromium chromium-driver"
 FLAGS = (
@@ -83,3 +91,32 @@ def smaller(png: bytes) -> bytes:
     out = io.BytesIO()
     few.save(out, "PNG", optimize=True)
     return out.getvalue()
+
+
+def event_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """The DevTools event of a line of the performance log."""
+    return dict(json.loads(entry["message"])["message"])
+
+
+def accessibility(browser: webdriver.Chrome, rules: str) -> list[str]:
+    """What axe-core's rules for WCAG 2.2 AA find wrong with the page as it is."""
+    # through DevTools: the page's own policy lets no script in
+    browser.execute_cdp_cmd("Runtime.evaluate", {"expression": rules})
+    wanted = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}"
+    expression = f"axe.run(document, {wanted}).then(found => JSON.stringify(found.violations))"
+    asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+    answer = browser.execute_cdp_cmd("Runtime.evaluate", asked)
+    violations = json.loads(answer["result"]["value"])
+    return [
+        f"{v['id']}: {node['html'][:200]} {node['failureSummary']}" for v in violations for node in v["nodes"]
+    ]
+
+
+def accessibility_tree(browser: webdriver.Chrome) -> list[tuple[str, str]]:
+    """Role and name of everything that a screen reader is told of."""
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    return [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node["ignored"]
+    ]

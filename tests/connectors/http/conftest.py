@@ -129,6 +129,12 @@ def message_events(deltas):
 
 
 @pytest.fixture
+def listen():
+    """Have an application listen."""
+    return listening
+
+
+@pytest.fixture
 def model_host():
     return ModelHost()
 
