@@ -19,7 +19,22 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-__all__ = ["ActionChains", "By", "Keys", "WebDriverWait"]
+__all__ = [
+    "MISSING",
+    "ActionChains",
+    "By",
+    "Keys",
+    "WebDriverWait",
+    "accessibility",
+    "accessibility_tree",
+    "browsing",
+    "commands",
+    "event_of",
+    "picture",
+    "prefer",
+    "resize",
+    "smaller",
+]
 
 MISSING = "no chromium and chromedriver: apt-get install chromium chromium-driver"
 FLAGS = (

@@ -221,6 +221,7 @@ function drawNow() {
   drawCandidates(run);
   drawWhy(run);
   drawBundle(run);
+  for (const link of at("places").children) link.hidden = at(link.hash.slice(1)).parentNode.hidden;
 }
 
 const hasEnded = (run) => ["done", "failed", "cancelled"].includes(run.state);

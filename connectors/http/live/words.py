@@ -109,7 +109,7 @@ def _picked(pick: Pick) -> str:
 
 
 def _together(found: Compatibility) -> str:
-    return found.state
+    return "nothing to compare" if found.state == "single" else found.state
 
 
 def _assembled(bundle: Bundle) -> str:

@@ -1,6 +1,7 @@
 """The live page in real Chromium, against a real `pickysteve serve`."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,8 +16,9 @@ import httpx
 import pytest
 
 from pickysteve.connectors.http.app import make_app
-from pickysteve.connectors.http.live.watch import WatchedEngine
+from pickysteve.connectors.http.live.watch import Watch, WatchedEngine
 from pickysteve.flows.serving import ServeConfig
+from pickysteve.tasks.values import Degradation, Pick, Request, Trace
 
 ROOT = Path(__file__).resolve().parents[4]
 COMMAND = str(Path(sys.executable).parent / "pickysteve")
@@ -388,6 +390,35 @@ def test_nothing_is_inaccessible_in_either_scheme_on_a_wide_and_a_narrow_screen(
         assert not violations, violations
 
 
+def luminance(colour):
+    """Of WCAG 2, of "#rrggbb" or "rgb(r, g, b)"."""
+    numbers = (
+        re.findall(r"\d+", colour) if "(" in colour else [str(int(colour[i : i + 2], 16)) for i in (1, 3, 5)]
+    )
+    parts = [int(number) / 255 for number in numbers[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_on_the_gradient_stands_out_at_both_of_its_ends(page, dark):
+    # axe-core cannot tell for gradients
+    chromium.prefer(page.browser, dark=dark)
+    colours, ends = page.script(
+        "const style = getComputedStyle(document.documentElement);"
+        "const texts = [...document.querySelectorAll('header :is(p, h1, label, span)')];"
+        "return [texts.map(text => getComputedStyle(text).color),"
+        " ['--head', '--head-2'].map(name => style.getPropertyValue(name))]"
+    )
+    assert len(colours) > 6 and len(set(ends)) == 2
+    assert min(contrast(colour, end) for colour in colours for end in ends) >= 4.5
+
+
 def test_landmarks_names_and_heads_are_in_the_accessibility_tree(page):
     page.ask(COMPOUND)
     found = chromium.accessibility_tree(page.browser)
@@ -407,6 +438,41 @@ def test_nothing_turns_for_those_who_want_less_motion(page):
     assert page.script(turning) == "turn"
     chromium.prefer(page.browser, still=True)
     assert page.script(turning) == "none"
+
+
+def test_a_stage_that_takes_long_is_announced_and_one_that_fell_back_is_shown(
+    browser, listen, small_settings
+):
+    engine = WatchedEngine(small_settings)
+    with listen(make_app(engine, small_settings)) as address:
+        page = Page(browser, address).open()
+        page.tab_to("follow")
+        page.press(Keys.SPACE)
+        watch = Watch(engine.hub, "what a slow model is asked", "MCP")
+        watch.begins("judge")
+        page.wait(lambda: page.said() == "Stage 8 of 12, judge, is running.")
+        running = page.script("return document.querySelector('.stage.running').innerText")
+        assert "judge" in running and "running" in running
+        pick = Pick(status="ok", skills=("rust-review",), degraded=f"the model failed {IMAGE}")
+        watch.ends("judge", pick, (), 1_234.5)
+        fallback = Degradation(stage="judge", reason=pick.degraded)
+        watch.done(
+            Trace(
+                run_id="r",
+                started_at="",
+                request=Request(text=watch.text),
+                registry="",
+                fingerprints={},
+                pick=pick,
+                degraded=(fallback,),
+                milliseconds=1_300,
+            )
+        )
+        page.wait(lambda: page.text("degraded-list") == f"judge: the model failed {IMAGE}")
+        assert page.said() == "Picked rust-review. 1300 milliseconds."
+        judged = page.script("return [...document.querySelectorAll('.stage.done')].map(s => s.innerText)")
+        assert len(judged) == 1 and "fell back" in judged[0] and "1235 ms" in judged[0]
+        browser.get("about:blank")
 
 
 def test_a_server_with_a_token_is_asked_for_it_and_told_when_it_is_wrong(browser, listen, small_settings):
