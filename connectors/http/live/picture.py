@@ -118,20 +118,22 @@ class Picture:
             "compatibility": _compatibility(self.compatibility),
             "degraded": [each.model_dump() for each in trace.degraded],
             "characters": len(trace.bundle.text),
-            "execution": {"state": trace.execution.state, "answer": trace.execution.answer},
             "run_id": trace.run_id,
             "milliseconds": trace.milliseconds,
         }
 
     def _against(self, pick: Pick) -> list[str]:
         """The runner-up by name, and what set the two apart."""
-        ranked = self.found.candidates if self.found is not None and self.pool is not None else ()
+        if self.found is None or self.pool is None:
+            return []
+        ranked, least = self.found.candidates, self.pool.floor
         chosen = next((each for each in ranked if each.skill_id in pick.skills[:1]), None)
         others = [each for each in ranked if each.skill_id not in pick.skills]
         if chosen is None:
-            return [_under(others[0], self.pool.floor)] if others and self.pool is not None else []
+            return [_under(others[0], least)] if others else []
+        floor = f"The floor is {least:.2f}: what is under it is picked only as one of two jobs."
         if not others:
-            return ["There is no runner-up: nothing else was found."]
+            return ["There is no runner-up: nothing else was found.", floor]
         second = others[0]
         fate, why = self._fate(second, second.unit_id)
         score = "" if fate == "dropped" else f" with {second.score or 0:.2f}"
@@ -139,7 +141,7 @@ class Picture:
         parts = self._evidence.get(chosen.unit_id), self._evidence.get(second.unit_id)
         if parts[0] is not None and parts[1] is not None:
             lines.append(_difference(chosen.skill_id, second.skill_id, parts[0], parts[1]))
-        return lines
+        return [*lines, floor]
 
 
 def _under(best: Candidate, floor: float) -> str:

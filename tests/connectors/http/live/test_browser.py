@@ -87,20 +87,24 @@ def address(small_registry, tmp_path_factory):
         for line in process.stderr:
             said.append(line)
             if "listening on " in line:
-                yield line.split("listening on ")[1].strip()
                 break
         else:
             pytest.fail(f"the server did not start: {''.join(said)}")
+        found = said[-1].split("listening on ")[1].strip()
+        yield found
+        with httpx.stream("GET", f"{found}/live/events", timeout=60) as open_page:
+            assert open_page.status_code == 200
+            process.terminate()
+            _, rest = process.communicate(timeout=60)
+        # one who still listens does not keep the server from ending in good time
+        assert "Traceback" not in rest and "exceeded" not in rest, rest
     finally:
-        # the page is still open, and does not keep the server from ending
-        process.terminate()
-        _, rest = process.communicate(timeout=60)
-    assert "Traceback" not in rest and "exceeded" not in rest, rest
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
 def browser(address, tmp_path_factory):
-    # it is closed before the server is, but for its last page
     with chromium.browsing(tmp_path_factory.mktemp("chromium")) as opened:
         yield opened
 
