@@ -5,6 +5,7 @@ const MARKS = { waiting: "·", running: "◔", done: "✓", failed: "✕", skipp
 const STATES = { waiting: "waiting", running: "running", done: "done", failed: "failed", skipped: "not needed" };
 const WASHES = { ok: "good", no_confident_match: "open", blocked_request: "bad", blocked_retrieved: "bad" };
 const FEW_ROWS = 8;
+const KEPT_RUNS = 20;
 const SLOW_STAGE_MS = 700;
 const LONGEST_PAUSE_MS = 15_000;
 
@@ -89,7 +90,7 @@ function takeSnapshot({ stages, runs }) {
   const shown = before.get(page.selected);
   if (page.runs.has(page.selected)) loadRun(page.selected);
   // what is on the screen stays there, also when the server has forgotten it
-  else if (shown) page.runs.set(page.selected, shown);
+  else if (shown) page.runs = new Map([[page.selected, shown], ...page.runs]);
   draw();
 }
 
@@ -99,6 +100,7 @@ function takeChange({ stage, ...changes }) {
   Object.assign(run, changes);
   if (stage) run.stages = { ...run.stages, [stage.name]: stage };
   page.runs.set(run.run, run);
+  if (page.runs.size > KEPT_RUNS) page.runs.delete([...page.runs.keys()].find((id) => id !== page.selected));
   if (isNew && at("follow").checked && !page.own) select(run.run);
   if (run.run === page.selected) {
     if (stage?.state === "running") announceIfSlow(run.run, stage.name);

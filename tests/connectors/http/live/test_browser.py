@@ -289,19 +289,23 @@ def test_picks_of_other_callers_appear_and_can_be_followed(page):
     assert "/pick" in page.text("recent-list")
 
 
+def test_the_list_stays_as_long_as_what_the_server_remembers(page):
+    for number in range(22):
+        httpx.post(f"{page.address}/pick", json={"request": f"{PHOTOS} {number}"}, timeout=60)
+    newest = "return document.querySelector('#recent-list .what').textContent"
+    page.wait(lambda: page.script(newest) == f"{PHOTOS} 21")
+    assert page.script("return document.querySelectorAll('#recent-list li').length") == 20
+
+
 def test_escape_stops_a_run_that_waits(page):
+    # others come first, and reading it takes a moment
     long = "please review the rust code in module alpha and beta. " * 1_800
-    others = [
-        threading.Thread(
-            target=httpx.post,
-            args=(f"{page.address}/pick",),
-            kwargs={"json": {"request": long}, "timeout": 60},
-        )
-        for _ in range(6)
-    ]
+    call = {"url": f"{page.address}/pick", "json": {"request": long}, "timeout": 60}
+    others = [threading.Thread(target=httpx.post, kwargs=call) for _ in range(6)]
     for other in others:
         other.start()
-    page.press(PICKED, Keys.ENTER)
+    page.script("document.getElementById('request').value = arguments[0]", long)
+    page.press(Keys.ENTER)
     page.wait(lambda: page.text("outcome-heading") in ("Waiting", "Picking"))
     assert page.browser.find_element(By.ID, "stop").is_displayed()
     page.press(Keys.ESCAPE)
