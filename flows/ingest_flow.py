@@ -19,7 +19,11 @@ __all__ = ["ingest_flow"]
 
 @flow(name="ingest", persist_result=False)
 def ingest_flow(registry: str | None = None) -> State[Any]:
-    """Read the registry of the settings, or the one named; only what changed is scanned and encoded again."""
+    """Bring the index of a registry up to date; only what changed is scanned and encoded again.
+
+    Args:
+        registry: Folder of skills, or a set; that of the settings when left out.
+    """
     done = ingest(load_settings(registry=Path(registry) if registry else None))
     if done.data.problems:
         _publish(done.data.problems)

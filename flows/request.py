@@ -46,7 +46,13 @@ def make_request_flow(
 
     @flow(name="request", flow_run_name=_run_name, persist_result=False, validate_parameters=False)
     def request(request: str, registry: str | None = None, exclude: list[str] | None = None) -> State[Any]:
-        """Pick the context for one request."""
+        """Pick the context for one request.
+
+        Args:
+            request: What is needed, in words.
+            registry: Folder of skills, or a set; that of the settings when left out.
+            exclude: Skills never to pick.
+        """
         engines, settings = opened or _open(registry)
         asked = read_request(request, (*settings.exclude, *(exclude or ())), settings.gate)
         trace = pick_context(asked, engines, settings, Orchestrated())

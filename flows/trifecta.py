@@ -12,6 +12,7 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.futures import as_completed
+from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
@@ -72,9 +73,18 @@ def make_trifecta_flow(
         persist_result=False,
         validate_parameters=False,
     )
-    def trifecta(suites: list[str] | None = None, runs: int = 1, out: str | None = None) -> State[Any]:
-        """Run the suites of the table and compare them with the accepted baseline."""
-        chosen = plan or _plan(suites or [], runs, out, workers)
+    def trifecta(
+        suites: list[str] | None = None, runs: int = 1, out: str | None = None, table: str | None = None
+    ) -> State[Any]:
+        """Run suites and compare them with the accepted baseline. What a killed run has written is kept.
+
+        Args:
+            suites: Names of suites of the table; all when left out.
+            runs: How often each suite is run, caches off; their spread is reported.
+            out: Folder of the run; by default one of its own that a retry finds again.
+            table: File with the table of suites; the checkout's when left out.
+        """
+        chosen = plan or _plan(suites or [], runs, out, workers, table)
         report = run_trifecta(chosen, settings or load_settings(), progress)
         if keep:
             keep(report)
@@ -88,9 +98,9 @@ def make_trifecta_flow(
     return trifecta
 
 
-def _plan(suites: Sequence[str], runs: int, out: str | None, workers: int) -> TrifectaPlan:
-    entries = choose_suites(read_table(suite_table()), suites)
-    folder = Path(out) if out else new_run_folder()
+def _plan(suites: Sequence[str], runs: int, out: str | None, workers: int, table: str | None) -> TrifectaPlan:
+    entries = choose_suites(read_table(Path(table) if table else suite_table()), suites)
+    folder = Path(out) if out else new_run_folder(flow_run.id)
     return TrifectaPlan(entries, folder, runs, workers, over_task_runs, read_baseline())
 
 
