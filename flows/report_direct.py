@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from prefect import flow
@@ -67,11 +67,19 @@ class Report(Value):
     warnings: tuple[Problem, ...] = ()
 
 
-@flow(name="report-direct", retries=0)
-def report_direct(days: int = 2, limit: int = 1000, runs_dir: Path | None = None) -> Report:
-    """Report the direct runs of the last days. Set runs_dir to your PS_RUNS_DIR where the worker has none."""
-    first = datetime.now(UTC).date() - timedelta(days=days - 1)
-    return report_runs(runs_dir or load_settings().runs_dir, first, limit)
+@flow(name="report-direct", persist_result=False)
+def report_direct(days: int = 2, limit: int = 1000, runs_dir: str | None = None) -> State[Any]:
+    """Show the direct runs of the last days in the UI, each once.
+
+    Args:
+        days: How many, today among them.
+        limit: Runs to report at most, oldest first.
+        runs_dir: Folder of the records; that of the settings when left out.
+    """
+    folder = Path(runs_dir) if runs_dir else load_settings().runs_dir
+    done = report_runs(folder, datetime.now(UTC).date() - timedelta(days=days - 1), limit)
+    said = f"{done.reported} runs, {done.already} before, {len(done.warnings)} files unreadable"
+    return Completed(name="Reported", message=said, data=done)
 
 
 def report_runs(

@@ -170,7 +170,8 @@ def test_without_the_servers_database_the_times_are_those_of_the_report_and_that
 
 def test_the_flow_reports_too(on_server, run_direct, settings):
     trace = run_direct(PICKED)
-    assert report_direct(runs_dir=settings.runs_dir) == Report(reported=1)
+    state = report_direct(runs_dir=str(settings.runs_dir), return_state=True)
+    assert (state.name, state.result()) == ("Reported", Report(reported=1))
     assert len(found(trace)[0]) == 1
     assert read_trace(settings.runs_dir, trace.run_id) == trace
 
