@@ -132,11 +132,14 @@ def bring_up(port: int, tell: Tell) -> Standing:
             port = before.port
         elif _answers(f"http://127.0.0.1:{port}/api/health"):
             raise SettingsInvalid(f"Something answers on port {port} already: pass --port another one.")
-        origins = {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"http://127.0.0.1:{port},http://localhost:{port}"}
-        server = start(
-            "server", [*PREFECT, "server", "start", "--port", str(port)], SERVER_SETTINGS | origins
-        )
         api = f"http://127.0.0.1:{port}/api"
+        address = {
+            # where its UI asks, and whose pages may
+            "PREFECT_SERVER_UI_API_URL": api,
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"http://127.0.0.1:{port},http://localhost:{port}",
+        }
+        command = [*PREFECT, "server", "start", "--port", str(port)]
+        server = start("server", command, SERVER_SETTINGS | address)
         _wait_for(f"{api}/health", server)
         _run(["work-pool", "create", POOL, "--type", "process", "--overwrite"], api, root)
         tell("deploying the flows of prefect.yaml")

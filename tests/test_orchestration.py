@@ -119,6 +119,11 @@ def test_pages_of_other_origins_may_not_read_the_server(standing: Standing) -> N
             assert answer.headers["access-control-allow-origin"] == allowed
 
 
+def test_the_pages_of_the_server_ask_its_own_address(standing: Standing) -> None:
+    with urlopen(f"{standing.url}/ui-settings", timeout=20) as answer:
+        assert json.load(answer)["api_url"] == standing.api
+
+
 def test_up_again_keeps_what_runs(standing: Standing) -> None:
     said: list[str] = []
     assert bring_up(standing.port + 1, said.append) == standing
