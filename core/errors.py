@@ -17,6 +17,8 @@
             RunMissing               no such run record
             RunsUnwritable           the runs directory refuses writes
             ServerMissing            no Prefect server to run on
+            WorkerMissing            no workers to spread task runs over
+            WorkerMismatch           a worker of another version, or with other engines or settings
             CalibrationMismatch      fitted for other models or another scoring version
             AgentUnknown             no agent of that name in the table
             AgentConfigInvalid       an agent's configuration file that we will not edit
@@ -51,6 +53,8 @@ __all__ = [
     "SuiteInvalid",
     "UserError",
     "VaultMissing",
+    "WorkerMismatch",
+    "WorkerMissing",
 ]
 
 
@@ -124,6 +128,14 @@ class RunsUnwritable(UserError):
 
 class ServerMissing(UserError):
     """An orchestrated run was asked for, and no Prefect server answers."""
+
+
+class WorkerMissing(UserError):
+    """Task runs were to go to a cluster, and there is none, or it has no workers."""
+
+
+class WorkerMismatch(UserError):
+    """A worker did its part with another version, other engines or other settings than its caller's."""
 
 
 class CalibrationMismatch(UserError):

@@ -32,10 +32,12 @@ __all__ = [
     "calibration_file",
     "current_index",
     "engines_on",
+    "index_at",
     "index_folder",
     "ingest",
     "open_calibration",
     "open_engines",
+    "open_engines_on",
     "open_scorer",
     "verdict_folder",
 ]
@@ -108,6 +110,27 @@ def engines_on(
         calibration=calibration,
         roles=roles,
     )
+
+
+def open_engines_on(data: IndexData, settings: Settings) -> Engines:
+    """The engines that the settings name, around an index that was read: no registry is looked at.
+
+    Raises CalibrationMismatch, or ModelUnavailable for models whose files are not there.
+    """
+    encoder = open_encoder(settings.embed)
+    calibrated = open_calibration(settings, encoder)
+    return engines_on(data, encoder, Guard(), open_roles(settings.llm), calibrated)
+
+
+def index_at(folder: Path, digest: str) -> IndexData:
+    """The index in a folder, if it is the one with that digest; raises IndexMissing when it is another."""
+    data = read_index(folder)
+    if data.digest != digest:
+        raise IndexMissing(
+            f'The index in "{folder}" is not the one that is asked for: run "pickysteve ingest DIR" where '
+            "the run was started, and start the run again."
+        )
+    return data
 
 
 def open_calibration(settings: Settings, encoder: Embedder) -> tuple[Calibration, Reranker]:

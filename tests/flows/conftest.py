@@ -58,3 +58,12 @@ def on_server(server):
 
     with temporary_settings({PREFECT_API_URL: server}):
         yield server
+
+
+@pytest.fixture(scope="session")
+def cluster(own_home: Path):
+    """A Dask cluster of two processes, as somebody else's: known by its scheduler's address."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as running:
+        yield running

@@ -1,0 +1,78 @@
+"""Where the task runs of a flow go: to threads of this process, or to the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from prefect import Task, unmapped
+from prefect.futures import as_completed
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
+
+from pickysteve.errors import SettingsInvalid, WorkerMissing
+
+__all__ = ["RunnerName", "open_runner", "spread"]
+
+RunnerName = Literal["threads", "dask"]
+ONE_THREAD_EACH = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""A process has one task at a time, and its libraries must not start more threads than that."""
+CONNECT_SECONDS = 10
+
+
+@contextmanager
+def open_runner(kind: RunnerName, workers: int, scheduler: str | None = None) -> Iterator[TaskRunner[Any]]:
+    """A runner for the surrounding flow, closed with it.
+
+    Dask without a scheduler's address is a cluster of `workers` processes on this machine; with one, the
+    cluster is there and has the workers that it has. Raises SettingsInvalid for an address without Dask or
+    Dask without its packages, and WorkerMissing when no scheduler answers or it has no workers.
+    """
+    if kind == "threads":
+        if scheduler:
+            raise SettingsInvalid(f"Threads have no scheduler: leave out {scheduler}, or choose dask.")
+        with ThreadPoolTaskRunner(max_workers=workers) as threads:
+            yield threads
+        return
+    with _dask(workers, scheduler) as runner:
+        yield runner
+
+
+@contextmanager
+def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
+    try:
+        from distributed import Client
+        from prefect_dask import DaskTaskRunner
+    except ImportError as error:
+        raise SettingsInvalid('Dask is not installed: run "pip install pickysteve[dask]".') from error
+    if scheduler is None:
+        own = {
+            "n_workers": workers,
+            "threads_per_worker": 1,
+            "dashboard_address": "127.0.0.1:0",
+            "env": ONE_THREAD_EACH,
+        }
+        runner = DaskTaskRunner(cluster_kwargs=own)
+    else:
+        try:
+            with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+                found = len(client.scheduler_info()["workers"])
+        except (OSError, ValueError) as error:
+            raise WorkerMissing(
+                f"No Dask scheduler answers at {scheduler}: start one, and its workers."
+            ) from error
+        if not found:
+            raise WorkerMissing(
+                f'The scheduler at {scheduler} has no workers: run "dask worker {scheduler}".'
+            )
+        runner = DaskTaskRunner(address=scheduler)
+    with runner as started:
+        yield started
+
+
+def spread(
+    runner: TaskRunner[Any], task: Task[..., str], each: dict[str, Sequence[str]], job: str
+) -> Iterator[str]:
+    """One task run for each set of words, all with the same job; what they return, as they finish."""
+    for future in as_completed(list(runner.map(task, {**each, "job": unmapped(job)}))):
+        yield future.result()
