@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -31,7 +31,8 @@ def open_runner(kind: RunnerName, workers: int, scheduler: str | None = None) ->
     if kind == "threads":
         if scheduler:
             raise SettingsInvalid(f"Threads have no scheduler: leave out {scheduler}, or choose dask.")
-        with ThreadPoolTaskRunner(max_workers=workers) as threads:
+        threads: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=workers)
+        with threads:
             yield threads
         return
     with _dask(workers, scheduler) as runner:
@@ -42,7 +43,7 @@ def open_runner(kind: RunnerName, workers: int, scheduler: str | None = None) ->
 def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
     try:
         from distributed import Client
-        from prefect_dask import DaskTaskRunner
+        from prefect_dask.task_runners import DaskTaskRunner
     except ImportError as error:
         raise SettingsInvalid('Dask is not installed: run "pip install pickysteve[dask]".') from error
     if scheduler is None:
@@ -55,7 +56,8 @@ def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
         runner = DaskTaskRunner(cluster_kwargs=own)
     else:
         try:
-            with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+            connect: Any = Client
+            with connect(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
                 found = len(client.scheduler_info()["workers"])
         except (OSError, ValueError) as error:
             raise WorkerMissing(
@@ -66,12 +68,12 @@ def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
                 f'The scheduler at {scheduler} has no workers: run "dask worker {scheduler}".'
             )
         runner = DaskTaskRunner(address=scheduler)
-    with runner as started:
-        yield started
+    with runner:
+        yield runner
 
 
 def spread(
-    runner: TaskRunner[Any], task: Task[..., str], each: dict[str, Sequence[str]], job: str
+    runner: TaskRunner[Any], task: Task[..., Any], each: Mapping[str, Sequence[str]], job: str
 ) -> Iterator[str]:
     """One task run for each set of words, all with the same job; what they return, as they finish."""
     for future in as_completed(list(runner.map(task, {**each, "job": unmapped(job)}))):
