@@ -17,6 +17,8 @@
             RunMissing               no such run record
             RunsUnwritable           the runs directory refuses writes
             ServerMissing            no Prefect server to run on
+            SharedUnavailable        shared storage that cannot be read or written
+            SharedCorrupt            shared storage holds other bytes, or those of another key
             WorkerMissing            no workers to spread task runs over
             WorkerMismatch           a worker of another version, or with other engines or settings
             CalibrationMismatch      fitted for other models or another scoring version
@@ -47,6 +49,8 @@ __all__ = [
     "RunsUnwritable",
     "ServerMissing",
     "SettingsInvalid",
+    "SharedCorrupt",
+    "SharedUnavailable",
     "SkillFormatError",
     "SourceInvalid",
     "SourceUnavailable",
@@ -128,6 +132,14 @@ class RunsUnwritable(UserError):
 
 class ServerMissing(UserError):
     """An orchestrated run was asked for, and no Prefect server answers."""
+
+
+class SharedUnavailable(UserError):
+    """Shared storage cannot be read or written, or lacks what was asked for."""
+
+
+class SharedCorrupt(UserError):
+    """What lies in shared storage is not what was published, or was sealed with another key."""
 
 
 class WorkerMissing(UserError):

@@ -20,7 +20,8 @@ from rank_bm25 import BM25Okapi
 from pickysteve.errors import WorkerMismatch
 from pickysteve.flows.asking import read_request
 from pickysteve.flows.dag import Engines, pick_context
-from pickysteve.flows.engines import index_at, index_folder, open_engines_on
+from pickysteve.flows.engines import index_folder, open_engines_on
+from pickysteve.flows.fetching import calibration_digest, index_with, with_calibration
 from pickysteve.flows.opened import on_one_core, opened_once
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.suite import Task
@@ -33,7 +34,7 @@ from pickysteve.tasks.values import Trace
 
 __all__ = ["Answered", "Answerer", "PlainBm25", "RowJob", "answer_row", "checked", "job_key", "row_job"]
 
-OF_THE_MACHINE = {"index_dir", "proxy", "runs_dir", "serve"}
+OF_THE_MACHINE = {"index_dir", "proxy", "runs_dir", "serve", "shared"}
 
 
 class RowJob(Value):
@@ -43,6 +44,8 @@ class RowJob(Value):
     index: Path
     """Folder of the index, where the caller has it."""
     index_digest: str
+    calibration: str
+    """SHA-256 of the fitted file; "" without one."""
     must_block: tuple[str, ...] = ()
     """Categories whose requests the gate has to refuse."""
     evaluation: str
@@ -109,6 +112,7 @@ def row_job(
         settings=portable_settings(settings),
         index=index_folder(settings),
         index_digest=engines.index.fingerprint,
+        calibration=calibration_digest(settings),
         must_block=must_block,
         evaluation=evaluation,
     )
@@ -119,7 +123,8 @@ def row_job(
 def answer_row(row: str, task: str, job: str) -> str:
     """Answer a task (JSON) of a job (JSON); returns an Answered as JSON. `row` is the task's id, as a name.
 
-    Raises IndexMissing, CalibrationMismatch or ModelUnavailable where this process has not what it needs.
+    Raises IndexMissing, CalibrationMismatch, ModelUnavailable, SharedUnavailable or SharedCorrupt where this
+    process cannot have what it needs.
     """
     answerer = opened_once(job_key(job), lambda: _open(RowJob.model_validate_json(job)))
     return answerer.answer(Task.model_validate_json(task)).model_dump_json()
@@ -131,9 +136,9 @@ def job_key(job: str) -> str:
 
 
 def _open(job: RowJob) -> Answerer:
-    settings = load_settings(**job.settings)
+    settings = with_calibration(job.calibration, load_settings(**job.settings))
     with on_one_core():
-        engines = open_engines_on(index_at(job.index, job.index_digest), settings)
+        engines = open_engines_on(index_with(job.index_digest, job.index, settings), settings)
         engines.encoder.encode(["the model is loaded at the first text"])
     parts = row_parts(engines, settings)
     baseline = PlainBm25(engines.index)

@@ -16,6 +16,7 @@ from pickysteve.flows.ingest import Ingested, ingest_registry
 from pickysteve.flows.review import follows, read_decisions
 from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
+from pickysteve.flows.shared import open_shared
 from pickysteve.registry.catalogue import Catalogue
 from pickysteve.registry.index import IndexData, read_index
 from pickysteve.tasks.engines.cross_encoder import CrossEncoder, PairScorer
@@ -32,7 +33,6 @@ __all__ = [
     "calibration_file",
     "current_index",
     "engines_on",
-    "index_at",
     "index_folder",
     "ingest",
     "open_calibration",
@@ -57,8 +57,8 @@ def verdict_folder(settings: Settings) -> Path:
 def ingest(
     settings: Settings, *, strict: bool = False, fresh: bool = False, progress: Progress = quiet
 ) -> Ingested:
-    """Bring the index of the registry up to date."""
-    return ingest_registry(
+    """Bring the index of the registry up to date, and put it into shared storage where that is set."""
+    done = ingest_registry(
         settings.registry,
         index_folder(settings),
         encoder=open_encoder(settings.embed),
@@ -71,6 +71,9 @@ def ingest(
         fresh=fresh,
         progress=progress,
     )
+    if settings.shared:
+        open_shared(settings.shared).publish_index(index_folder(settings))
+    return done
 
 
 def _overlay(registry: Path, catalogue: Catalogue) -> None:
@@ -120,17 +123,6 @@ def open_engines_on(data: IndexData, settings: Settings) -> Engines:
     encoder = open_encoder(settings.embed)
     calibrated = open_calibration(settings, encoder)
     return engines_on(data, encoder, Guard(), open_roles(settings.llm), calibrated)
-
-
-def index_at(folder: Path, digest: str) -> IndexData:
-    """The index in a folder, if it is the one with that digest; raises IndexMissing when it is another."""
-    data = read_index(folder)
-    if data.digest != digest:
-        raise IndexMissing(
-            f'The index in "{folder}" is not the one that is asked for: run "pickysteve ingest DIR" where '
-            "the run was started, and start the run again."
-        )
-    return data
 
 
 def open_calibration(settings: Settings, encoder: Embedder) -> tuple[Calibration, Reranker]:

@@ -57,7 +57,7 @@ def test_the_record_travels_with_a_row_that_was_answered_elsewhere(elsewhere):
 
 def test_another_index_than_the_one_asked_for_is_told(job):
     other = job[0].model_copy(update={"index_digest": "0" * 64})
-    with pytest.raises(IndexMissing, match="not the one"):
+    with pytest.raises(IndexMissing, match="has no index 0000"):
         answer_row("a", TASK.model_dump_json(), other.model_dump_json())
 
 
