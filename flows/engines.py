@@ -12,7 +12,7 @@ from pickysteve.errors import CalibrationMismatch, IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.enrichment import apply_enriched
 from pickysteve.flows.examples import apply_overlay
-from pickysteve.flows.ingest import Ingested, ingest_registry
+from pickysteve.flows.ingest import Helpers, Ingested, ingest_registry
 from pickysteve.flows.review import follows, read_decisions
 from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
@@ -55,7 +55,12 @@ def verdict_folder(settings: Settings) -> Path:
 
 
 def ingest(
-    settings: Settings, *, strict: bool = False, fresh: bool = False, progress: Progress = quiet
+    settings: Settings,
+    *,
+    strict: bool = False,
+    fresh: bool = False,
+    progress: Progress = quiet,
+    helpers: Helpers | None = None,
 ) -> Ingested:
     """Bring the index of the registry up to date, and put it into shared storage where that is set."""
     done = ingest_registry(
@@ -70,6 +75,7 @@ def ingest(
         strict=strict,
         fresh=fresh,
         progress=progress,
+        helpers=helpers,
     )
     if settings.shared:
         open_shared(settings.shared).publish_index(index_folder(settings))
