@@ -61,6 +61,7 @@ def trifecta(
     Exit code 1: a suite is significantly worse, or a floor is broken; 2: the data changed, so that
     nothing can be compared before --accept.
     """
+    from pickysteve.flows.fetching import publish_run
     from pickysteve.flows.report.page import write_page
     from pickysteve.flows.settings import load_settings
     from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
@@ -76,6 +77,8 @@ def trifecta(
     settings = load_settings(allow_uncalibrated=allow_uncalibrated or None)
     found = _run(plan, settings, orchestrated=orchestrated, dask=dask)
     page = write_page(plan.out)
+    if not orchestrated:
+        publish_run(plan.out, settings)
     place = write_baseline(accepted(found, plan.out, plan.baseline), baseline) if accept else None
     if as_json:
         typer.echo(found.model_dump_json(indent=1))

@@ -13,7 +13,7 @@ from pickysteve.flows.shared import open_shared
 from pickysteve.registry.index import IndexData, current_digest, read_index
 from pickysteve.tasks.engines.embedder import open_encoder
 
-__all__ = ["calibration_digest", "index_with", "publish_engines", "with_calibration"]
+__all__ = ["calibration_digest", "index_with", "publish_engines", "publish_run", "with_calibration"]
 
 
 def publish_engines(engines: Engines, settings: Settings) -> None:
@@ -24,6 +24,12 @@ def publish_engines(engines: Engines, settings: Settings) -> None:
     store.publish_index(index_folder(settings))
     if calibration_digest(settings):
         store.publish_file(_calibration_path(settings))
+
+
+def publish_run(folder: Path, settings: Settings) -> None:
+    """Put all that a run wrote, page and run records included, into shared storage, if there is one."""
+    if settings.shared:
+        open_shared(settings.shared).publish_run(folder)
 
 
 def index_with(digest: str, folder: Path, settings: Settings) -> IndexData:

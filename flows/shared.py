@@ -29,6 +29,8 @@ __all__ = ["SharedStore", "open_shared"]
 MEBIBYTE = 1024 * 1024
 MANIFEST_BYTES = 64 * 1024
 OBJECT_BYTES = 512 * MEBIBYTE
+OBJECT_STORES = frozenset({"abfs", "az", "gcs", "gs", "s3", "s3a"})
+"""They have no folders, and would make a bucket of a misspelt one."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -134,7 +136,8 @@ class SharedStore:
         with self._told(path):
             full = f"{self.root}/{path}"
             draft = f"{full}.{secrets.token_hex(4)}.part"
-            self.files.makedirs(full.rpartition("/")[0], exist_ok=True)
+            if not OBJECT_STORES.intersection(_protocols(self.files)):
+                self.files.makedirs(full.rpartition("/")[0], exist_ok=True)
             self.files.pipe_file(draft, content)
             self.files.mv(draft, full)
 
@@ -153,12 +156,19 @@ class SharedStore:
             yield
         except FileNotFoundError as error:
             raise SharedUnavailable(
-                f"{self.address} has no {path}: start the run where the index is, with the same PS_SHARED."
+                f"There is no {path} in {self.address}: make that bucket or folder, or start the run "
+                "where the index is, with the same PS_SHARED."
             ) from error
-        except OSError as error:
+        except Exception as error:
+            # each storage's library has errors of its own, and not all are an OSError
             raise SharedUnavailable(
-                f"{self.address}/{path} cannot be used ({error}): check PS_SHARED and the rights to it."
+                f"{self.address}/{path} cannot be used ({type(error).__name__}: {error}): "
+                "check PS_SHARED and the rights to it."
             ) from error
+
+
+def _protocols(files: Any) -> set[str]:
+    return {files.protocol} if isinstance(files.protocol, str) else set(files.protocol)
 
 
 def _digest_name(digest: str) -> str:

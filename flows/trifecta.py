@@ -18,11 +18,11 @@ from prefect.task_runners import TaskRunner
 from pickysteve.flows import suite
 from pickysteve.flows.answering import answer_row
 from pickysteve.flows.evaluate import Mapper
+from pickysteve.flows.fetching import publish_run
 from pickysteve.flows.report.page import write_page
 from pickysteve.flows.report.words import markdown_summary, outcome_words
 from pickysteve.flows.request import orchestrated_session
 from pickysteve.flows.settings import Settings, load_settings
-from pickysteve.flows.shared import open_shared
 from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
 from pickysteve.flows.task_runs import RunnerName, open_runner, spread
 from pickysteve.flows.trifecta_baseline import read_baseline
@@ -100,8 +100,7 @@ def _run(
     if given:
         given.reports.append(report)
     page = write_page(plan.out)
-    if settings.shared:
-        open_shared(settings.shared).publish_run(plan.out)
+    publish_run(plan.out, settings)
     told = outcome_words(report)
     create_markdown_artifact(markdown_summary(report, page), key="trifecta", description=told)
     create_link_artifact(page.as_uri(), "The report of this run", key="trifecta-report")

@@ -32,10 +32,12 @@ def on_dask(plan, settings, scheduler, progress=lambda *_: None):
 def test_rows_equal_those_of_threads_and_their_records_arrive(
     on_server, cluster, tiny_plan, small_settings, tiny_run, tmp_path
 ):
-    report = on_dask(tiny_plan(tmp_path), small_settings, cluster.scheduler_address)
+    out = tmp_path / "of-dask"
+    settings = small_settings.model_copy(update={"shared": f"file://{tmp_path / 'shared'}"})
+    report = on_dask(tiny_plan(out), settings, cluster.scheduler_address)
     assert report.outcome == "Passed"
-    assert what_was_answered(tmp_path) == what_was_answered(tiny_run[1])
-    folder = suite_folder(tmp_path, 1, "tiny")
+    assert what_was_answered(out) == what_was_answered(tiny_run[1])
+    folder = suite_folder(tmp_path / "shared" / "runs" / out.name, 1, "tiny")
     for row in read_rows(folder):
         trace = read_trace(folder / "runs", row.run_id)
         assert (trace.request.text, trace.pick.skills) == (row.request, row.picks)

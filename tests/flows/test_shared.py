@@ -106,7 +106,7 @@ def test_what_is_too_long_is_not_read_to_its_end(published, tmp_path):
 
 
 def test_what_is_not_there_and_what_is_no_storage_are_told(store, tmp_path):
-    with pytest.raises(SharedUnavailable, match="has no indexes/"):
+    with pytest.raises(SharedUnavailable, match="no indexes/0000"):
         store.fetch_index("0" * 64, tmp_path)
     with pytest.raises(SettingsInvalid, match="PS_SHARED"):
         open_shared("nonsense://bucket")
