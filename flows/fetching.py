@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def index_with(digest: str, folder: Path, settings: Settings) -> IndexData:
     Raises IndexMissing without either, and SharedCorrupt or SharedUnavailable for what was fetched.
     """
     own = settings.index_dir / "shared" / digest
-    found = next((place for place in (folder, own) if current_digest(place) == digest), None)
+    found = next((place for place in (folder, own) if _digest_at(place) == digest), None)
     if found is None:
         if not settings.shared:
             raise IndexMissing(
@@ -49,10 +50,15 @@ def index_with(digest: str, folder: Path, settings: Settings) -> IndexData:
     return read_index(found or own)
 
 
+def _digest_at(folder: Path) -> str:
+    # a worker may run as a user who may not look into the caller's home
+    return current_digest(folder) if os.access(folder / "manifest.json", os.R_OK) else ""
+
+
 def calibration_digest(settings: Settings) -> str:
     """SHA-256 of the fitted file that the settings name; "" where there is none."""
     path = _calibration_path(settings)
-    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return sha256(path.read_bytes()).hexdigest() if os.access(path, os.R_OK) else ""
 
 
 def with_calibration(digest: str, settings: Settings) -> Settings:

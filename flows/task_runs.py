@@ -26,7 +26,8 @@ def open_runner(kind: RunnerName, workers: int, scheduler: str | None = None) ->
 
     Dask without a scheduler's address is a cluster of `workers` processes on this machine; with one, the
     cluster is there and has the workers that it has. Raises SettingsInvalid for an address without Dask or
-    Dask without its packages, and WorkerMissing when no scheduler answers or it has no workers.
+    Dask without its packages, and WorkerMissing when no scheduler answers, it wants
+    certificates, or it has no workers.
     """
     if kind == "threads":
         if scheduler:
@@ -42,7 +43,6 @@ def open_runner(kind: RunnerName, workers: int, scheduler: str | None = None) ->
 @contextmanager
 def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
     try:
-        from distributed import Client
         from prefect_dask.task_runners import DaskTaskRunner
     except ImportError as error:
         raise SettingsInvalid('Dask is not installed: run "pip install pickysteve[dask]".') from error
@@ -55,21 +55,31 @@ def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
         }
         runner = DaskTaskRunner(cluster_kwargs=own)
     else:
-        try:
-            connect: Any = Client
-            with connect(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
-                found = len(client.scheduler_info()["workers"])
-        except (OSError, ValueError) as error:
-            raise WorkerMissing(
-                f"No Dask scheduler answers at {scheduler}: start one, and its workers."
-            ) from error
-        if not found:
-            raise WorkerMissing(
-                f'The scheduler at {scheduler} has no workers: run "dask worker {scheduler}".'
-            )
+        _check_workers(scheduler)
         runner = DaskTaskRunner(address=scheduler)
     with runner:
         yield runner
+
+
+def _check_workers(scheduler: str) -> None:
+    from distributed import Client, Security
+
+    security: Any = Security()
+    if scheduler.startswith("tls://") and not security.get_connection_args("client").get("ssl_context"):
+        raise WorkerMissing(
+            f"{scheduler} wants certificates: name them in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+            "..._TLS__CLIENT__CERT and ..._TLS__CLIENT__KEY."
+        )
+    connect: Any = Client
+    try:
+        with connect(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+            found = len(client.scheduler_info()["workers"])
+    except (OSError, ValueError) as error:
+        raise WorkerMissing(
+            f"No Dask scheduler answers at {scheduler}: start one, and its workers."
+        ) from error
+    if not found:
+        raise WorkerMissing(f'The scheduler at {scheduler} has no workers: run "dask worker {scheduler}".')
 
 
 def spread(

@@ -111,3 +111,5 @@ def test_a_scheduler_that_is_not_there_or_has_no_workers_is_told(
             on_dask(tiny_plan(tmp_path), small_settings, address)
     with pytest.raises(WorkerMissing, match="No Dask scheduler answers"):
         on_dask(tiny_plan(tmp_path), small_settings, address)
+    with pytest.raises(WorkerMissing, match="wants certificates"):
+        on_dask(tiny_plan(tmp_path), small_settings, "tls://127.0.0.1:8786")
