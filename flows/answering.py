@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from pydantic_core import to_jsonable_python
 from rank_bm25 import BM25Okapi
 
-from pickysteve.errors import WorkerMismatch
+from pickysteve.errors import SettingsInvalid, WorkerMismatch
 from pickysteve.flows.asking import read_request
 from pickysteve.flows.dag import Engines, pick_context
 from pickysteve.flows.engines import index_folder, open_engines_on
@@ -30,7 +30,7 @@ from pickysteve.registry.models import Value
 from pickysteve.tasks.engines.bm25 import plain_terms
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Trace
+from pickysteve.tasks.values import Request, Trace
 
 __all__ = ["Answered", "Answerer", "PlainBm25", "RowJob", "answer_row", "checked", "job_key", "row_job"]
 
@@ -48,6 +48,8 @@ class RowJob(Value):
     """SHA-256 of the fitted file; "" without one."""
     must_block: tuple[str, ...] = ()
     """Categories whose requests the gate has to refuse."""
+    has_key: bool
+    """Whether the caller has a key for the model host; it does not travel."""
     evaluation: str
     """A name for this evaluation, so that no two share what an engine remembers."""
 
@@ -96,7 +98,7 @@ class Answerer:
         row = suite_row(task, trace, plain, self.parts, task.category in self.must_block)
         return Answered(row=row, parts=self.parts, trace=trace if self.carries else None)
 
-    def _pick(self, request: Any) -> Trace:
+    def _pick(self, request: Request) -> Trace:
         if not self.carries:
             return pick_context(request, self.engines, self.settings, Direct())
         with tempfile.TemporaryDirectory(prefix="pickysteve-") as folder:
@@ -114,6 +116,7 @@ def row_job(
         index_digest=engines.index.fingerprint,
         calibration=calibration_digest(settings),
         must_block=must_block,
+        has_key=bool(settings.llm.api_key.get_secret_value()),
         evaluation=evaluation,
     )
     parts = row_parts(engines, settings)
@@ -123,8 +126,8 @@ def row_job(
 def answer_row(row: str, task: str, job: str) -> str:
     """Answer a task (JSON) of a job (JSON); returns an Answered as JSON. `row` is the task's id, as a name.
 
-    Raises IndexMissing, CalibrationMismatch, ModelUnavailable, SharedUnavailable or SharedCorrupt where this
-    process cannot have what it needs.
+    Raises SettingsInvalid, IndexMissing, CalibrationMismatch, ModelUnavailable, SharedUnavailable or
+    SharedCorrupt where this process cannot have what it needs.
     """
     answerer = opened_once(job_key(job), lambda: _open(RowJob.model_validate_json(job)))
     return answerer.answer(Task.model_validate_json(task)).model_dump_json()
@@ -137,6 +140,9 @@ def job_key(job: str) -> str:
 
 def _open(job: RowJob) -> Answerer:
     settings = with_calibration(job.calibration, load_settings(**job.settings))
+    if job.has_key and not settings.llm.api_key.get_secret_value():
+        # its stages would fall back without the model, in rows that look like the caller's
+        raise SettingsInvalid("This worker has no key for the model host: set PS_LLM__API_KEY where it runs.")
     with on_one_core():
         engines = open_engines_on(index_with(job.index_digest, job.index, settings), settings)
         engines.encoder.encode(["the model is loaded at the first text"])

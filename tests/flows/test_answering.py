@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pickysteve.errors import IndexMissing, WorkerMismatch
+from pickysteve.errors import IndexMissing, SettingsInvalid, WorkerMismatch
 from pickysteve.flows.answering import Answered, answer_row, checked, job_key, row_job
 from pickysteve.flows.opened import adopted
 from pickysteve.flows.settings import load_settings
@@ -59,6 +59,14 @@ def test_another_index_than_the_one_asked_for_is_told(job):
     other = job[0].model_copy(update={"index_digest": "0" * 64})
     with pytest.raises(IndexMissing, match="has no index 0000"):
         answer_row("a", TASK.model_dump_json(), other.model_dump_json())
+
+
+def test_a_worker_without_the_key_that_its_caller_has_gives_no_rows(job, monkeypatch):
+    words = job[0].model_copy(update={"has_key": True}).model_dump_json()
+    with pytest.raises(SettingsInvalid, match="PS_LLM__API_KEY"):
+        answer_row("a", TASK.model_dump_json(), words)
+    monkeypatch.setenv("PS_LLM__API_KEY", "sk-of-this-machine")
+    assert Answered.model_validate_json(answer_row("a", TASK.model_dump_json(), words)).parts == job[1].parts
 
 
 @pytest.mark.parametrize("part", ["calibration", "code", "encoder", "gate", "index", "reranker", "settings"])
