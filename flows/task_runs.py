@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from prefect import Task, unmapped
+from prefect import Task, flow, unmapped
+from prefect.context import FlowRunContext
 from prefect.futures import as_completed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
@@ -64,8 +65,8 @@ def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
 def _check_workers(scheduler: str) -> None:
     from distributed import Client, Security
 
-    security: Any = Security()
-    if scheduler.startswith("tls://") and not security.get_connection_args("client").get("ssl_context"):
+    secured: Any = Security
+    if scheduler.startswith("tls://") and not secured().get_connection_args("client").get("ssl_context"):
         raise WorkerMissing(
             f"{scheduler} wants certificates: name them in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
             "..._TLS__CLIENT__CERT and ..._TLS__CLIENT__KEY."
@@ -86,5 +87,28 @@ def spread(
     runner: TaskRunner[Any], task: Task[..., Any], each: Mapping[str, Sequence[str]], job: str
 ) -> Iterator[str]:
     """One task run for each set of words, all with the same job; what they return, as they finish."""
-    for future in as_completed(list(runner.map(task, {**each, "job": unmapped(job)}))):
+    with _shippable_flow():
+        futures = list(runner.map(task, {**each, "job": unmapped(job)}))
+    for future in as_completed(futures):
         yield future.result()
+
+
+@flow(name="elsewhere", persist_result=False)
+def _stand_in() -> None:
+    """What a worker sees in place of the flow that it works for."""
+
+
+@contextmanager
+def _shippable_flow() -> Iterator[None]:
+    """Put a stand-in for the flow into the context that goes along with each task run.
+
+    Prefect ships the flow itself, which may hold open engines, and the flow of a deployment lies in a module
+    named by its file alone, which no worker can import.
+    """
+    context = FlowRunContext.get()
+    if context is None or context.flow is None:
+        yield
+        return
+    named = _stand_in.with_options(name=context.flow.name)
+    with context.model_copy(update={"flow": named}):
+        yield

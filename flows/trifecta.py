@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from prefect import Task, flow
+from prefect import Flow, Task, flow
 from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
@@ -29,7 +28,7 @@ from pickysteve.flows.trifecta_baseline import read_baseline
 from pickysteve.flows.trifecta_report import TrifectaReport
 from pickysteve.flows.trifecta_run import TrifectaPlan, new_run_folder, run_trifecta
 
-__all__ = ["over_task_runs", "trifecta", "trifecta_orchestrated"]
+__all__ = ["make_trifecta_flow", "over_task_runs", "trifecta", "trifecta_orchestrated"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -51,67 +50,60 @@ def over_task_runs(runner: TaskRunner[Any]) -> Mapper:
     return mapped
 
 
-@dataclass(frozen=True)
-class _Given:
-    """What a caller in this process hands to the flow beside its parameters."""
+def make_trifecta_flow(
+    plan: TrifectaPlan | None = None,
+    settings: Settings | None = None,
+    keep: Callable[[TrifectaReport], None] | None = None,
+    progress: Progress = lambda *_: None,
+) -> Flow[..., Any]:
+    """The flow. A caller that has a plan and settings hands them in; a deployment names suites.
 
-    plan: TrifectaPlan
-    settings: Settings
-    progress: Progress
-    reports: list[TrifectaReport]
-    """Takes the report inside the run, so that losing Prefect never loses it."""
-
-
-# not a closure of the flow: the flow goes to Dask's workers with each task run, open engines cannot
-_GIVEN: ContextVar[_Given | None] = ContextVar("given", default=None)
-
-
-@flow(name="trifecta", persist_result=False, validate_parameters=False)
-def trifecta(
-    suites: list[str] | None = None,
-    runs: int = 1,
-    out: str | None = None,
-    runner: RunnerName = "threads",
-    workers: int = 1,
-    scheduler: str | None = None,
-) -> State[Any]:
-    """Run the suites of the table and compare them with the accepted baseline.
-
-    Args:
-        suites: suites of the table; without any, all of them.
-        runs: real runs, caches off; their spread is reported.
-        out: folder of the run; the same one resumes it.
-        runner: threads of this process, or the processes of a Dask cluster.
-        workers: rows at once; more than 1 distorts times.
-        scheduler: address of a Dask scheduler; without one, a cluster of this machine's own.
+    `keep` gets the report inside the run, so that losing Prefect never loses it.
     """
-    with open_runner(runner, workers, scheduler) as opened:
-        return _run(suites or [], runs, out, workers, opened)
 
+    @flow(name="trifecta", persist_result=False, validate_parameters=False)
+    def trifecta(
+        suites: list[str] | None = None,
+        runs: int = 1,
+        out: str | None = None,
+        runner: RunnerName = "threads",
+        workers: int = 1,
+        scheduler: str | None = None,
+    ) -> State[Any]:
+        """Run the suites of the table and compare them with the accepted baseline.
 
-def _run(
-    suites: Sequence[str], runs: int, out: str | None, workers: int, runner: TaskRunner[Any]
-) -> State[Any]:
-    given = _GIVEN.get()
-    plan = given.plan if given else _plan(suites, runs, out, workers)
-    settings = given.settings if given else load_settings()
-    progress = given.progress if given else lambda *_: None
-    report = run_trifecta(replace(plan, mapper=over_task_runs(runner)), settings, progress)
-    if given:
-        given.reports.append(report)
-    page = write_page(plan.out)
-    publish_run(plan.out, settings)
-    told = outcome_words(report)
-    create_markdown_artifact(markdown_summary(report, page), key="trifecta", description=told)
-    create_link_artifact(page.as_uri(), "The report of this run", key="trifecta-report")
-    state = Completed if report.outcome == "Passed" else Failed
-    return state(name=report.outcome, message=told)
+        Args:
+            suites: suites of the table; without any, all of them.
+            runs: real runs, caches off; their spread is reported.
+            out: folder of the run; the same one resumes it.
+            runner: threads of this process, or the processes of a Dask cluster.
+            workers: rows at once; more than 1 distorts times.
+            scheduler: address of a Dask scheduler; without one, a cluster of this machine's own.
+        """
+        chosen = plan or _plan(suites or [], runs, out, workers)
+        own = settings or load_settings()
+        with open_runner(runner, workers, scheduler) as opened:
+            report = run_trifecta(replace(chosen, mapper=over_task_runs(opened)), own, progress)
+        if keep:
+            keep(report)
+        page = write_page(chosen.out)
+        publish_run(chosen.out, own)
+        told = outcome_words(report)
+        create_markdown_artifact(markdown_summary(report, page), key="trifecta", description=told)
+        create_link_artifact(page.as_uri(), "The report of this run", key="trifecta-report")
+        state = Completed if report.outcome == "Passed" else Failed
+        return state(name=report.outcome, message=told)
+
+    return trifecta
 
 
 def _plan(suites: Sequence[str], runs: int, out: str | None, workers: int) -> TrifectaPlan:
     entries = choose_suites(read_table(suite_table()), suites)
     folder = Path(out) if out else new_run_folder()
     return TrifectaPlan(entries, folder, runs, workers, baseline=read_baseline())
+
+
+trifecta = make_trifecta_flow()
 
 
 def trifecta_orchestrated(
@@ -123,16 +115,11 @@ def trifecta_orchestrated(
     scheduler: str | None = None,
 ) -> TrifectaReport:
     """Run a plan as a flow run on the standing server; raises ServerMissing when there is none."""
-    given = _Given(plan, settings, progress, [])
-    token = _GIVEN.set(given)
-    try:
-        with orchestrated_session():
-            names = [entry.name for entry in plan.entries]
-            state: Any = trifecta(
-                names, plan.runs, str(plan.out), runner, plan.workers, scheduler, return_state=True
-            )
-    finally:
-        _GIVEN.reset(token)
-    if not given.reports:
+    reports: list[TrifectaReport] = []
+    run: Any = make_trifecta_flow(plan, settings, reports.append, progress)
+    with orchestrated_session():
+        names = [entry.name for entry in plan.entries]
+        state = run(names, plan.runs, str(plan.out), runner, plan.workers, scheduler, return_state=True)
+    if not reports:
         state.result()  # raises what went wrong
-    return given.reports[0]
+    return reports[0]

@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from prefect.client.schemas.filters import (
     TaskRunFilter,
     TaskRunFilterFlowRunId,
 )
+from prefect.flows import load_flow_from_entrypoint
 
 from pickysteve.flows.engines import index_folder, ingest
 from pickysteve.flows.ingest_flow import ingest_flow
@@ -20,6 +22,8 @@ from pickysteve.flows.settings import load_settings
 from pickysteve.registry.index import read_index
 
 pytestmark = pytest.mark.server
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -56,7 +60,9 @@ def test_batches_in_task_runs_give_the_index_of_the_plain_ingest(
     here = load_settings(registry=poisoned_registry, index_dir=tmp_path / "plain")
     plain = ingest(here)
     monkeypatch.setenv("PS_INDEX_DIR", str(tmp_path / "spread"))
-    state = ingest_flow(str(poisoned_registry), runner, 2, scheduler, return_state=True)
+    # as a deployment has it: from its file, in a module that no worker can import
+    deployed = load_flow_from_entrypoint(f"{ROOT / 'flows' / 'ingest_flow.py'}:ingest_flow")
+    state = deployed(str(poisoned_registry), runner, 2, scheduler, return_state=True)
     assert state.name == "IngestedWithProblems"
     there = load_settings(registry=poisoned_registry)
     spread = read_index(index_folder(there))
