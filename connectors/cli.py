@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from pickysteve.connectors import (
+    cli_cache,
     cli_calibrate,
     cli_config,
     cli_connect,
@@ -65,6 +66,7 @@ cli_graph.register(app)
 cli_enrich.register(app)
 cli_setup.register(app)
 cli_up.register(app)
+cli_cache.register(app)
 
 RegistryOption = Annotated[
     Path | None, typer.Option("--registry", help="Folder of skills.", show_default=False)

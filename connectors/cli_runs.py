@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pickysteve.connectors.render import error_console, rows_table, show_pick
+from pickysteve.connectors.render import error_console, progress_bar, rows_table, show_pick
 from pickysteve.errors import SettingsInvalid
 
 __all__ = ["register"]
@@ -108,6 +108,41 @@ def stats(
         typer.echo(usage.model_dump_json(indent=1))
     else:
         show_usage(usage, Console(highlight=False), limit)
+
+
+@runs.command("report")
+def report(
+    since: Annotated[str, typer.Option(help="First day: 2026-11-30, or 2d for yesterday and today.")] = "2d",
+    limit: Annotated[int, typer.Option(min=1, help="Runs to report at most, oldest first.")] = 1000,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Send nothing; say how many.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Report direct runs to the standing Prefect server, each once, so that its UI shows them."""
+    from pickysteve.connectors.standing import read_standing, standing_folder
+    from pickysteve.flows.report_direct import Standing, report_runs
+    from pickysteve.flows.settings import load_settings
+
+    first, up = _first_day(since), read_standing()
+    standing = Standing(up.api, standing_folder() / "home") if up else None
+    with progress_bar("direct runs") as progress:
+        done = report_runs(
+            load_settings().runs_dir, first, limit, dry=dry_run, standing=standing, progress=progress
+        )
+    for warning in done.warnings:
+        error_console().print(f"skipped: {warning}", markup=False, soft_wrap=True)
+    if as_json:
+        typer.echo(done.model_dump_json(indent=1))
+        return
+    skipped = {
+        "were reported before": done.already,
+        "ran orchestrated": done.orchestrated,
+        "are of a version that did not say how they ran": done.unknown,
+        "are over the limit": done.left,
+    }
+    said = "; ".join(f"{count} {why}" for why, count in skipped.items() if count)
+    typer.echo(f"{'would report' if dry_run else 'reported'} {done.reported} runs, skipped {said or 'none'}")
+    if done.times_unset:
+        typer.echo(f"the flow runs are shown at the time of this report, as {done.times_unset}")
 
 
 def _first_day(since: str) -> date | None:

@@ -27,7 +27,7 @@ def serve(
         str | None, typer.Option(help="Model host behind the proxy.", show_default=False)
     ] = None,
 ) -> None:
-    """Serve picks, MCP and a context-adding model proxy over HTTP."""
+    """Serve picks, a page that shows them live, MCP and a context-adding model proxy over HTTP."""
     from pickysteve.connectors.http.serve import serve as serve_http
     from pickysteve.flows.settings import load_settings
 

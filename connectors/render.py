@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pickysteve.calibration.fitted import Fitted
 from pickysteve.calibration.metrics import Summary
+from pickysteve.connectors.evidence import evidence_columns, evidence_of
 from pickysteve.connectors.terminal import visible
 from pickysteve.flows.report.words import LABELS, OWN_ONLY, figure_of, figure_words
 from pickysteve.tasks.values import Candidate, Trace
@@ -26,13 +27,6 @@ __all__ = [
     "show_pick",
     "show_piece",
 ]
-
-GROUPS = {
-    "meaning": ("text", "head.z", "text.z", "passages.z", "asked_passages.z"),
-    "words": ("bm25", "bm25.z", "asked_bm25.z"),
-    "examples": ("examples", "centroid", "examples.z", "centroid.z", "examples_bm25.z"),
-    "cross-encoder": ("logit",),
-}
 
 
 def error_console() -> Console:
@@ -137,23 +131,16 @@ def show_piece(console: Console) -> Callable[[str], None]:
 def explain_table(trace: Trace, fitted: Fitted, has_examples: dict[str, bool], rows: int = 5) -> Table:
     """Why this skill and not the runners-up: what each kind of evidence adds to the log-odds."""
     table = Table(title="evidence in log-odds; scores measure topical similarity, not correctness")
-    groups = [name for name in GROUPS if (name == "cross-encoder") == (fitted.scale == "logit")]
-    for name in ("skill", "score", *groups, "request", "gate"):
+    columns = evidence_columns(fitted)
+    for name in ("skill", "score", *columns, "gate"):
         table.add_column(name, justify="left" if name in {"skill", "gate"} else "right")
     for candidate in trace.candidates[:rows]:
-        weights = fitted.with_examples if has_examples.get(candidate.skill_id) else fitted.without_examples
-        parts = [
-            sum(weights.features.get(name, 0.0) * candidate.features.get(name, 0.0) for name in names)
-            for names in map(GROUPS.__getitem__, groups)
-        ]
-        asked = sum(
-            weight * candidate.features.get(name, 0.0) for name, weight in fitted.request.features.items()
-        )
+        examples = has_examples.get(candidate.skill_id, False)
+        parts = evidence_of(candidate, fitted, has_examples=examples)
         table.add_row(
             escape(candidate.unit_id),
             f"{candidate.score or 0:.2f}",
-            *(f"{part:+.1f}" for part in parts),
-            f"{asked + weights.constant + fitted.request.constant:+.1f}",
+            *(f"{parts[column]:+.1f}" for column in columns),
             candidate.verdict.risk if candidate.verdict else "",
         )
     return table

@@ -1,4 +1,4 @@
-"""A standing Prefect server and worker of this account, started detached and found again by number."""
+"""A standing Prefect server, a worker and a watcher of this account, and every flow deployed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, cast
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
-import psutil
 from platformdirs import user_data_path
 
+from pickysteve.connectors.processes import Process, end, start_detached
 from pickysteve.errors import PickyError, SettingsInvalid
 
 __all__ = [
@@ -30,8 +32,11 @@ __all__ = [
 ]
 
 POOL = "local-process"
+PROCESSES = ("server", "worker", "watcher")
+# -P: what lies in the checkout is not imported by its bare name
+PREFECT = (sys.executable, "-P", "-m", "prefect")
+PICKYSTEVE = (sys.executable, "-P", "-c", "from pickysteve.connectors.entry import main; main()")
 START_SECONDS = 180
-STOP_SECONDS = 15
 SERVER_SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     # one write to the database for many task runs: without it SQLite answers 503 under load
@@ -47,28 +52,6 @@ class OrchestratorFailed(PickyError):
 
 
 @dataclass(frozen=True)
-class Process:
-    """A process, told from a later one of the same number by when it started."""
-
-    pid: int
-    started: float
-
-    @classmethod
-    def of(cls, pid: int) -> Process:
-        """The process that has the number now."""
-        return cls(pid, psutil.Process(pid).create_time())
-
-    def find(self) -> psutil.Process | None:
-        """The process while it runs."""
-        try:
-            found = psutil.Process(self.pid)
-            same = abs(found.create_time() - self.started) < 1
-            return found if same and found.status() != psutil.STATUS_ZOMBIE else None
-        except psutil.NoSuchProcess:
-            return None
-
-
-@dataclass(frozen=True)
 class Standing:
     """What `up` started."""
 
@@ -76,6 +59,7 @@ class Standing:
     checkout: str
     server: Process
     worker: Process
+    watcher: Process
 
     @property
     def url(self) -> str:
@@ -86,11 +70,6 @@ class Standing:
     def api(self) -> str:
         """What PREFECT_API_URL is set to."""
         return f"{self.url}/api"
-
-    @property
-    def runs(self) -> bool:
-        """Whether both still run."""
-        return all(process.find() for process in (self.server, self.worker))
 
 
 def standing_folder() -> Path:
@@ -109,62 +88,80 @@ def checkout() -> Path:
 def read_standing() -> Standing | None:
     """What `up` started last, or None when nothing of it runs any more."""
     try:
-        kept = json.loads((standing_folder() / "processes.json").read_text(encoding="utf-8"))
-        server, worker = Process(**kept.pop("server")), Process(**kept.pop("worker"))
-        standing = Standing(server=server, worker=worker, **kept)
+        kept: dict[str, Any] = json.loads((standing_folder() / "processes.json").read_text(encoding="utf-8"))
+        kept |= {name: Process(**kept[name]) for name in PROCESSES}
+        standing = Standing(**kept)
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError) as error:
         path = standing_folder() / "processes.json"
         raise SettingsInvalid(f'"{path}" is not what "up" wrote: delete it, and stop what runs.') from error
-    return standing if standing.server.find() or standing.worker.find() else None
+    return standing if any(getattr(standing, name).find() for name in PROCESSES) else None
 
 
 def bring_up(port: int, tell: Tell) -> Standing:
-    """Start a server and a worker and deploy all flows; what runs already is deployed to again.
+    """Start server, worker and watcher, and deploy all flows; what runs already is kept and deployed to.
 
+    Runs whose process was killed while nobody could tell the server are taken up again.
     Raises:
         SettingsInvalid: outside of a checkout, or the port is taken.
-        OrchestratorFailed: something did not start; nothing is left running.
+        OrchestratorFailed: something did not start; nothing that was started now is left running.
     """
+    from pickysteve.flows.orphans import take_up_orphans
+
     root, folder = checkout(), standing_folder()
+    if secret := os.environ.get("PREFECT_SERVER_API_AUTH_STRING"):
+        # what the server asks for is what its clients here send
+        os.environ.setdefault("PREFECT_API_AUTH_STRING", secret)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    running = read_standing()
-    if running and running.runs:
-        tell("the server runs already")
-        _deploy(root, running.api, tell)
-        return running
-    if running:
-        bring_down(tell)
-    if _answers(f"http://127.0.0.1:{port}/api/health"):
-        raise SettingsInvalid(f"Something answers on port {port} already: pass --port another one.")
+    before = read_standing()
+    running = {name for name in PROCESSES if before and getattr(before, name).find()}
     # whatever ends this early, also an interruption, ends what was started
     with ExitStack() as undo:
-        tell("starting the server")
+
+        def start(name: str, command: list[str], more: Mapping[str, str]) -> Process:
+            if before and name in running:
+                tell(f"the {name} runs already")
+                return cast(Process, getattr(before, name))
+            tell(f"starting the {name}")
+            started = start_detached(command, folder / f"{name}.log", _environment(more), root)
+            undo.callback(end, started)
+            return started
+
+        if before and "server" in running:
+            port = before.port
+        elif _answers(f"http://127.0.0.1:{port}/api/health"):
+            raise SettingsInvalid(f"Something answers on port {port} already: pass --port another one.")
+        origins = {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"http://127.0.0.1:{port},http://localhost:{port}"}
+        server = start(
+            "server", [*PREFECT, "server", "start", "--port", str(port)], SERVER_SETTINGS | origins
+        )
         api = f"http://127.0.0.1:{port}/api"
-        server = _start("server", ["server", "start", "--port", str(port)], SERVER_SETTINGS)
-        undo.callback(_end, server)
         _wait_for(f"{api}/health", server)
         _run(["work-pool", "create", POOL, "--type", "process", "--overwrite"], api, root)
-        _deploy(root, api, tell)
-        tell("starting the worker")
-        command = ["worker", "start", "--pool", POOL, "--name", "pickysteve"]
-        worker = _start("worker", command, {"PREFECT_API_URL": api}, root)
-        undo.callback(_end, worker)
-        standing = Standing(port, str(root), server, worker)
+        tell("deploying the flows of prefect.yaml")
+        _run(["deploy", "--all"], api, root)
+        for name in take_up_orphans(api, POOL) if "worker" not in running else ():
+            tell(f"taking up {name} again, whose process was killed")
+        client = {"PREFECT_API_URL": api}
+        worker = start(
+            "worker", [*PREFECT, "worker", "start", "--pool", POOL, "--name", "pickysteve"], client
+        )
+        watcher = start("watcher", [*PICKYSTEVE, "watch"], client)
+        standing = Standing(port, str(root), server, worker, watcher)
         (folder / "processes.json").write_text(json.dumps(asdict(standing)), encoding="utf-8")
         undo.pop_all()
     return standing
 
 
 def bring_down(tell: Tell) -> bool:
-    """Stop the worker, with what it runs, and the server; False when neither ran."""
+    """Stop watcher, worker, with what it runs, and server; False when none ran."""
     standing = read_standing()
-    for name in ("worker", "server") if standing else ():
+    for name in reversed(PROCESSES) if standing else ():
         process: Process = getattr(standing, name)
         if process.find():
             tell(f"stopping the {name}")
-            _end(process)
+            end(process)
     (standing_folder() / "processes.json").unlink(missing_ok=True)
     return standing is not None
 
@@ -174,25 +171,9 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **home, **more}
 
 
-def _start(name: str, command: list[str], more: Mapping[str, str], folder: Path | None = None) -> Process:
-    with (standing_folder() / f"{name}.log").open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "prefect", *command],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=folder or standing_folder(),
-            env=_environment(more),
-            start_new_session=True,
-        )
-    # it is left to run, and nobody here waits for its end
-    process.returncode = 0
-    return Process.of(process.pid)
-
-
 def _run(command: list[str], api: str, folder: Path) -> None:
     outcome = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "prefect", "--no-prompt", *command],
+        [*PREFECT, "--no-prompt", *command],
         cwd=folder,
         env=_environment({"PREFECT_API_URL": api}),
         capture_output=True,
@@ -202,11 +183,6 @@ def _run(command: list[str], api: str, folder: Path) -> None:
     if outcome.returncode:
         last = (outcome.stderr or outcome.stdout).strip().splitlines()[-1:]
         raise OrchestratorFailed(f"prefect {command[0]} failed ({' '.join(last)}): see prefect.yaml.")
-
-
-def _deploy(root: Path, api: str, tell: Tell) -> None:
-    tell("deploying the flows of prefect.yaml")
-    _run(["deploy", "--all"], api, root)
 
 
 def _wait_for(url: str, process: Process) -> None:
@@ -224,26 +200,8 @@ def _answers(url: str) -> bool:
     try:
         with urlopen(url, timeout=2) as answer:  # noqa: S310
             return bool(answer.status == 200)
+    except HTTPError as error:
+        # with PREFECT_SERVER_API_AUTH_STRING set, a stranger is told so
+        return error.code == 401
     except OSError:
         return False
-
-
-def _end(started: Process) -> None:
-    """End a process that still runs and all that it started: politely, then for good."""
-    process = started.find()
-    if process is None:
-        return
-    every = [*process.children(recursive=True), process]
-    for each in reversed(every):
-        _quietly(each.terminate)
-    _, left = psutil.wait_procs(every, timeout=STOP_SECONDS)
-    for each in left:
-        _quietly(each.kill)
-    psutil.wait_procs(left, timeout=STOP_SECONDS)
-
-
-def _quietly(end: Callable[[], None]) -> None:
-    try:
-        end()
-    except psutil.NoSuchProcess:
-        return

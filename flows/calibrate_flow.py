@@ -23,7 +23,12 @@ __all__ = ["calibrate_flow"]
 
 @flow(name="calibrate", persist_result=False)
 def calibrate_flow(datasets: str | None = None, out: str | None = None) -> State[Any]:
-    """Fit on the fit split, choose thresholds on the calibrate split, and write the fitted file."""
+    """Fit on the fit split, choose thresholds on the calibrate split, and write the fitted file.
+
+    Args:
+        datasets: Folder of the splits; the checkout's when left out.
+        out: The file to write; by default the one that this checkout uses.
+    """
     encoder = MiniLM()
     folder = Path(datasets) if datasets else repository_root() / "datasets"
     target = Path(out) if out else new_accepted_file(EMBEDDED.name)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from typing import Any
 
 from pickysteve.flows.settings import Settings
 from pickysteve.registry.models import Verdict
@@ -26,10 +27,27 @@ from pickysteve.tasks.rerank import rerank
 from pickysteve.tasks.retrieve import retrieve
 from pickysteve.tasks.roles import Roles
 from pickysteve.tasks.route_model import route
-from pickysteve.tasks.stage import Run
+from pickysteve.tasks.stage import Run, Stage
 from pickysteve.tasks.values import Bundle, Candidate, Compatibility, Execution, Pick, Request, Trace
 
-__all__ = ["Engines", "fingerprints", "pick_context"]
+__all__ = ["STAGES", "Engines", "fingerprints", "pick_context"]
+
+STAGES: tuple[Stage[Any], ...] = (
+    gate_request,
+    route,
+    retrieve,
+    gate_documents,
+    rerank,
+    floor,
+    knowledge,
+    judge,
+    clarify,
+    compat,
+    assemble,
+    execute,
+    log,
+)
+"""All stages of a request, in order; some runs end before the last, and few ask a model to clarify."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +88,7 @@ def pick_context(request: Request, engines: Engines, settings: Settings, run: Ru
     decision = _decide(request, engines, settings, run)
     trace = Trace(
         run_id=new_run_id(),
+        ran=run.way,
         started_at=started_at,
         request=request,
         registry=engines.index.data.root,

@@ -82,13 +82,13 @@ def ingest_flow(
     workers: int = 1,
     scheduler: str | None = None,
 ) -> State[Any]:
-    """Read the registry of the settings, or the one named; only what changed is scanned and encoded again.
+    """Bring the index of a registry up to date; only what changed is scanned and encoded again.
 
     Args:
-        registry: folder of skills, document, or set of sources.
-        runner: threads of this process, or the processes of a Dask cluster.
-        workers: batches at once.
-        scheduler: address of a Dask scheduler; without one, a cluster of this machine's own.
+        registry: Folder of skills, or a set; that of the settings when left out.
+        runner: Where batches are judged and encoded: threads of this process, or a Dask cluster.
+        workers: How many batches at once; a cluster that stands has the workers that it has.
+        scheduler: Address of a Dask scheduler; a cluster on this machine when left out.
     """
     return _ingested(load_settings(registry=Path(registry) if registry else None), runner, workers, scheduler)
 

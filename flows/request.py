@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from prefect import Flow, flow
-from prefect.artifacts import create_table_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.context import SyncClientContext
@@ -30,18 +28,12 @@ from pickysteve.errors import ServerMissing
 from pickysteve.flows.asking import read_request
 from pickysteve.flows.dag import Engines, pick_context
 from pickysteve.flows.engines import open_engines
+from pickysteve.flows.run_page import STATE_NAMES, hash_name, result_name, run_artifacts, state_message
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.tasks.stage import Orchestrated
 from pickysteve.tasks.values import Request, Trace
 
 __all__ = ["make_request_flow", "orchestrated_session", "pick_orchestrated", "request_flow"]
-
-STATE_NAMES = {
-    "ok": "Picked",
-    "no_confident_match": "NoConfidentMatch",
-    "blocked_request": "BlockedRequest",
-    "blocked_retrieved": "BlockedRetrieved",
-}
 
 
 def make_request_flow(
@@ -54,21 +46,26 @@ def make_request_flow(
 
     @flow(name="request", flow_run_name=_run_name, persist_result=False, validate_parameters=False)
     def request(request: str, registry: str | None = None, exclude: list[str] | None = None) -> State[Any]:
-        """Pick the context for one request."""
+        """Pick the context for one request.
+
+        Args:
+            request: What is needed, in words.
+            registry: Folder of skills, or a set; that of the settings when left out.
+            exclude: Skills never to pick.
+        """
         engines, settings = opened or _open(registry)
         asked = read_request(request, (*settings.exclude, *(exclude or ())), settings.gate)
         trace = pick_context(asked, engines, settings, Orchestrated())
         if keep:
             keep(trace)
-        _publish_candidates(trace)
-        return Completed(name=STATE_NAMES[trace.pick.status], message=_summary(trace), data=trace.run_id)
+        _publish(trace, settings.runs_dir)
+        return Completed(name=STATE_NAMES[trace.pick.status], message=state_message(trace), data=trace.run_id)
 
     return request
 
 
 def _run_name() -> str:
-    """The start of the request's hash: the name of a run tells equal requests, not their text."""
-    return sha256(str(flow_run.parameters["request"]).encode()).hexdigest()[:12]
+    return hash_name(str(flow_run.parameters["request"]))
 
 
 def _open(registry: str | None) -> tuple[Engines, Settings]:
@@ -121,28 +118,9 @@ def pick_orchestrated(request: Request, engines: Engines, settings: Settings) ->
     return traces[0]
 
 
-def _summary(trace: Trace) -> str:
-    """The picks, what is doubtful of them, and which stages fell back; no reason, as it may quote a host."""
-    pick = trace.pick
-    marks = [name for name in ("ambiguous", "low_confidence") if getattr(pick, name)]
-    fallen = [f"{stage} fell back" for stage in dict.fromkeys(d.stage for d in trace.degraded)]
-    return ", ".join([*(pick.skills or ("none",)), *marks, *fallen])
-
-
-def _publish_candidates(trace: Trace) -> None:
-    """The candidates as a table: ids and numbers, no text that a page would render."""
-    picked = set(trace.pick.skills)
-    rows = [
-        {
-            "skill": candidate.skill_id,
-            "unit": candidate.unit_id,
-            "score": candidate.score,
-            "bm25": candidate.bm25,
-            "cosine": candidate.dense,
-            "fused rank": candidate.fused_rank,
-            "gate": candidate.verdict.risk if candidate.verdict else "",
-            "picked": candidate.skill_id in picked,
-        }
-        for candidate in trace.candidates
-    ]
-    create_table_artifact(key="candidates", table=rows, description=f"Candidates of run {trace.run_id}")
+def _publish(trace: Trace, runs_dir: Path) -> None:
+    """Both artifacts, and the name with the result, of the flow run that is under way."""
+    client = get_client(sync_client=True)
+    for artifact in run_artifacts(trace, runs_dir, flow_run.id):
+        client.create_artifact(artifact)
+    client.update_flow_run(flow_run.id, name=result_name(trace))

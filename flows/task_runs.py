@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from prefect import Task, flow, unmapped
+from prefect import Flow, Task, unmapped
 from prefect.context import FlowRunContext
 from prefect.futures import as_completed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
@@ -93,7 +93,6 @@ def spread(
         yield future.result()
 
 
-@flow(name="elsewhere", persist_result=False)
 def _stand_in() -> None:
     """What a worker sees in place of the flow that it works for."""
 
@@ -109,6 +108,6 @@ def _shippable_flow() -> Iterator[None]:
     if context is None or context.flow is None:
         yield
         return
-    named = _stand_in.with_options(name=context.flow.name)
-    with context.model_copy(update={"flow": named}):
+    stand_in: Flow[..., None] = Flow(_stand_in, name=context.flow.name, persist_result=False)
+    with context.model_copy(update={"flow": stand_in}):
         yield

@@ -11,6 +11,7 @@ from prefect import Flow, Task, flow
 from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner
 
@@ -66,21 +67,23 @@ def make_trifecta_flow(
         suites: list[str] | None = None,
         runs: int = 1,
         out: str | None = None,
+        table: str | None = None,
         runner: RunnerName = "threads",
         workers: int = 1,
         scheduler: str | None = None,
     ) -> State[Any]:
-        """Run the suites of the table and compare them with the accepted baseline.
+        """Run suites and compare them with the accepted baseline. What a killed run has written is kept.
 
         Args:
-            suites: suites of the table; without any, all of them.
-            runs: real runs, caches off; their spread is reported.
-            out: folder of the run; the same one resumes it.
-            runner: threads of this process, or the processes of a Dask cluster.
-            workers: rows at once; more than 1 distorts times.
-            scheduler: address of a Dask scheduler; without one, a cluster of this machine's own.
+            suites: Names of suites of the table; all when left out.
+            runs: How often each suite is run, caches off; their spread is reported.
+            out: Folder of the run; by default one of its own that a retry finds again.
+            table: File with the table of suites; the checkout's when left out.
+            runner: Where rows are answered: threads of this process, or a Dask cluster.
+            workers: How many rows at once; more than 1 distorts times.
+            scheduler: Address of a Dask scheduler; a cluster on this machine when left out.
         """
-        chosen = plan or _plan(suites or [], runs, out, workers)
+        chosen = plan or _plan(suites or [], runs, out, workers, table)
         own = settings or load_settings()
         with open_runner(runner, workers, scheduler) as opened:
             report = run_trifecta(replace(chosen, mapper=over_task_runs(opened)), own, progress)
@@ -97,9 +100,9 @@ def make_trifecta_flow(
     return trifecta
 
 
-def _plan(suites: Sequence[str], runs: int, out: str | None, workers: int) -> TrifectaPlan:
-    entries = choose_suites(read_table(suite_table()), suites)
-    folder = Path(out) if out else new_run_folder()
+def _plan(suites: Sequence[str], runs: int, out: str | None, workers: int, table: str | None) -> TrifectaPlan:
+    entries = choose_suites(read_table(Path(table) if table else suite_table()), suites)
+    folder = Path(out) if out else new_run_folder(flow_run.id)
     return TrifectaPlan(entries, folder, runs, workers, baseline=read_baseline())
 
 
@@ -118,8 +121,15 @@ def trifecta_orchestrated(
     reports: list[TrifectaReport] = []
     run: Any = make_trifecta_flow(plan, settings, reports.append, progress)
     with orchestrated_session():
-        names = [entry.name for entry in plan.entries]
-        state = run(names, plan.runs, str(plan.out), runner, plan.workers, scheduler, return_state=True)
+        state = run(
+            [entry.name for entry in plan.entries],
+            plan.runs,
+            str(plan.out),
+            runner=runner,
+            workers=plan.workers,
+            scheduler=scheduler,
+            return_state=True,
+        )
     if not reports:
         state.result()  # raises what went wrong
     return reports[0]

@@ -174,9 +174,9 @@ def accepted(report: TrifectaReport, out: Path, baseline: Baseline) -> Baseline:
     return Baseline(suites=baseline.suites | suites)
 
 
-def new_run_folder() -> Path:
-    """A folder of its own for a run that was not given one."""
-    return user_data_path("pickysteve") / "trifecta" / f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+def new_run_folder(name: str = "") -> Path:
+    """The folder of a run that was not given one: of the name, or of the time."""
+    return user_data_path("pickysteve") / "trifecta" / (name or f"{datetime.now(UTC):%Y%m%dT%H%M%S}")
 
 
 def _now() -> str:

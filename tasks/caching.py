@@ -10,11 +10,9 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
 from prefect import Task
 from prefect.cache_policies import NO_CACHE
 from prefect.filesystems import WritableFileSystem
@@ -24,20 +22,15 @@ from pydantic import Field
 from pickysteve.registry.models import Value
 from pickysteve.seal import operator_seal
 from pickysteve.tasks import values
+from pickysteve.tasks.cache_files import CACHE_EXPIRATION, cache_folder
 
-__all__ = ["CACHE_EXPIRATION", "SealedStorage", "ValueSerializer", "cache_folder", "make_task"]
+__all__ = ["SealedStorage", "ValueSerializer", "make_task"]
 
-CACHE_EXPIRATION = timedelta(days=1)
 SEAL_LENGTH = 64
 
 _VALUE_TYPES = {
     name: kind for name, kind in vars(values).items() if isinstance(kind, type) and issubclass(kind, Value)
 }
-
-
-def cache_folder() -> Path:
-    """Where results are kept; deleting it clears the cache."""
-    return user_cache_path("pickysteve") / "results"
 
 
 class SealedStorage(WritableFileSystem):

@@ -14,17 +14,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from pickysteve.registry.models import Value, Verdict
-from pickysteve.tasks.values import Degradation, Mark, Spent, StageOutput, StageRecord
+from pickysteve.tasks.values import Degradation, Mark, Spent, StageOutput, StageRecord, Way
 
 if TYPE_CHECKING:
     from prefect import Task
 
 __all__ = [
+    "KEY_PARTS",
     "Direct",
     "Handle",
     "Orchestrated",
@@ -37,6 +38,15 @@ __all__ = [
 ]
 
 Out = TypeVar("Out", bound=Value)
+
+KEY_PARTS = {
+    "stage": "the name of the stage",
+    "code": "a digest of all our code that a stage can reach",
+    "values": "what the stages before it gave, the request with its exclusions first of all",
+    "using": "fingerprints of what it drives: index, models with their revision and prompts, calibration",
+    "config": "its own settings",
+}
+"""What is in the key of a cached result."""
 
 
 class StageConfig(BaseModel):
@@ -78,15 +88,22 @@ class Stage(Generic[Out]):
     timeout_seconds: float
 
     def cache_key(self, values: tuple[Value, ...], using: tuple[Handle, ...], config: StageConfig) -> str:
-        """SHA-256 over the canonical JSON of all that decides the output."""
-        parts = {
+        """The stage, and the SHA-256 of the canonical JSON of all that decides its output (KEY_PARTS)."""
+        parts = self.key_parts(values, using, config)
+        digest = sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return f"{self.name}-{digest}"
+
+    def key_parts(
+        self, values: tuple[Value, ...], using: tuple[Handle, ...], config: StageConfig
+    ) -> dict[str, Any]:
+        """What decides the output, by the names of KEY_PARTS."""
+        return {
             "stage": self.name,
             "code": code_digest(),
             "values": [value.model_dump(mode="json") for value in values],
             "using": [handle.fingerprint for handle in using],
             "config": config.model_dump(mode="json"),
         }
-        return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def call(self, values: tuple[Value, ...], using: tuple[Handle, ...], config: StageConfig) -> Out:
         """Run the function, again on a fault that may pass, with backoff and jitter."""
@@ -114,6 +131,7 @@ def stage(
 class Run(Protocol):
     """How the DAG runs a stage, and the records that it keeps."""
 
+    way: ClassVar[Way]
     records: list[StageRecord]
     degraded: list[Degradation]
     spent: list[Spent]
@@ -128,6 +146,7 @@ class Run(Protocol):
 class Direct:
     """Runs each stage as a plain call in this process."""
 
+    way: ClassVar[Way] = "direct"
     records: list[StageRecord] = field(default_factory=list)
     degraded: list[Degradation] = field(default_factory=list)
     spent: list[Spent] = field(default_factory=list)
@@ -160,6 +179,8 @@ class Direct:
 @dataclass
 class Orchestrated(Direct):
     """Runs each stage as a task run of the surrounding Prefect flow."""
+
+    way: ClassVar[Way] = "orchestrated"
 
     def __call__(
         self, stage: Stage[Out], *values: Value, using: tuple[Handle, ...] = (), config: StageConfig

@@ -32,9 +32,11 @@ __all__ = [
     "StageRecord",
     "Status",
     "Trace",
+    "Way",
 ]
 
 Status = Literal["ok", "no_confident_match", "blocked_request", "blocked_retrieved"]
+Way = Literal["direct", "orchestrated"]
 Role = Literal["ask", "context", "ruled_out"]
 
 
@@ -245,6 +247,8 @@ class Trace(Value):
 
     run_id: str
     flow: str = "request"
+    ran: Way | Literal[""] = ""
+    """How the stages were run; empty in records of version 0.2.0 and before."""
     started_at: str
     request: Request
     registry: str

@@ -30,6 +30,10 @@ def test_the_wheel_holds_code_skills_fits_and_the_typing_mark(wheel):
     assert {
         "pickysteve/py.typed",
         "pickysteve/flows/dag.py",
+        "pickysteve/connectors/http/live/icon.svg",
+        "pickysteve/connectors/http/live/page.css",
+        "pickysteve/connectors/http/live/page.html",
+        "pickysteve/connectors/http/live/page.js",
         "pickysteve/flows/report/page.html",
         "pickysteve/flows/report/page.css",
         "pickysteve/flows/report/graph.html",

@@ -11,7 +11,7 @@ from pickysteve.connectors.render import pick_json
 from pickysteve.errors import RequestInvalid
 from pickysteve.flows.service import PAGE, PickService
 
-__all__ = ["CALLS", "answer"]
+__all__ = ["CALLS", "answer", "read_call"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -108,16 +108,21 @@ CALLS: dict[str, type[_Call]] = {
 }
 
 
-def answer(service: PickService, message: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Run one call. Raises RequestInvalid for a call that does not exist or does not fit."""
-    kind = CALLS.get(str(message.get("call")))
+def read_call(name: str, arguments: dict[str, Any]) -> _Call:
+    """The call with its arguments. Raises RequestInvalid where it does not exist or they do not fit."""
+    kind = CALLS.get(name)
     if kind is None:
-        raise RequestInvalid(f"There is no call {message.get('call')!r}: use one of {', '.join(CALLS)}.")
+        raise RequestInvalid(f"There is no call {name!r}: use one of {', '.join(CALLS)}.")
     try:
-        call: Any = kind.model_validate(message.get("arguments", {}))
+        return kind.model_validate(arguments)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        raise RequestInvalid(f"The argument {name} does not fit ({first['msg']}): correct it.") from error
+        place = ".".join(map(str, first["loc"]))
+        raise RequestInvalid(f"The argument {place} does not fit ({first['msg']}): correct it.") from error
+
+
+def answer(service: PickService, message: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Run one call. Raises RequestInvalid for a call that does not exist or does not fit."""
+    call: Any = read_call(str(message.get("call")), message.get("arguments", {}))
     with service.reporting(progress):
         return dict(call(service))

@@ -14,7 +14,7 @@ from pickysteve.connectors.engine.wire import MAX_LINE_BYTES, decode, encode, ra
 from pickysteve.errors import EngineUnavailable
 from pickysteve.flows.settings import Settings
 
-__all__ = ["Engine", "LocalEngine", "SharedEngine", "open_engine"]
+__all__ = ["Engine", "LocalEngine", "Progress", "SharedEngine", "open_engine"]
 
 START_SECONDS = 30.0
 RETRY_SECONDS = 0.05

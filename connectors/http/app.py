@@ -17,6 +17,8 @@ from pickysteve.connectors.engine.client import Engine
 from pickysteve.connectors.http.context import Contexts
 from pickysteve.connectors.http.entrance import Entrance
 from pickysteve.connectors.http.filtering import OutputFilter
+from pickysteve.connectors.http.live.routes import OPEN_PATHS, LivePage, pick_arguments
+from pickysteve.connectors.http.live.watch import AskedBy, WatchedEngine
 from pickysteve.connectors.http.metrics import Metrics, Timed
 from pickysteve.connectors.http.openapi import docs_page, openapi_page
 from pickysteve.connectors.http.problems import Problem, of_error, problem_response
@@ -29,15 +31,15 @@ from pickysteve.flows.settings import Settings
 __all__ = ["make_app"]
 
 
-def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = None) -> Starlette:
+def make_app(engine: WatchedEngine, settings: Settings, upstream: Upstream | None = None) -> Starlette:
     """The ASGI application over an engine. Tests hand in an upstream with a transport of their own."""
     metrics = Metrics()
     host = upstream or Upstream(settings.proxy)
-    mcp = make_mcp_server(engine, offer_examples=settings.allow_examples)
+    mcp = make_mcp_server(AskedBy(engine, "MCP"), offer_examples=settings.allow_examples)
     # Host and Origin are checked at the entrance, for every path alike
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp_route: Any = mcp.streamable_http_app(transport_security=unchecked).routes[0]
-    proxy = Proxy(Contexts(engine, settings.proxy), host, metrics, _output_filter(settings))
+    proxy = Proxy(Contexts(AskedBy(engine, "proxy"), settings.proxy), host, metrics, _output_filter(settings))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -45,9 +47,10 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
             yield
         await host.client.aclose()
 
-    rest = _Rest(engine, metrics)
+    rest = _Rest(AskedBy(engine, "/pick"), metrics)
     return Starlette(
         routes=[
+            *LivePage(engine, settings, metrics).routes(),
             Route("/healthz", rest.health),
             Route("/metrics", metrics.page),
             Route("/pick", rest.pick, methods=["POST"]),
@@ -61,7 +64,7 @@ def make_app(engine: Engine, settings: Settings, upstream: Upstream | None = Non
         ],
         middleware=[
             Middleware(Timed, metrics=metrics),
-            Middleware(Entrance, config=settings.serve),
+            Middleware(Entrance, config=settings.serve, open_paths=OPEN_PATHS),
         ],
         exception_handlers={Problem: _problem, PickyError: _error, 404: _missing, 405: _missing, 500: _fault},
         lifespan=lifespan,
@@ -89,11 +92,7 @@ class _Rest:
 
     async def pick(self, request: Request) -> Response:
         """Pick the context for {"request": "...", "exclude": [...]}."""
-        body = await read_json(request)
-        if unknown := body.keys() - {"request", "exclude"}:
-            message = f"There is no field {min(unknown)}: send request, and exclude where needed."
-            raise Problem(400, "field", message, param=min(unknown))
-        reply = await self.engine.call("pick", text=body.get("request"), exclude=body.get("exclude", []))
+        reply = await self.engine.call("pick", **pick_arguments(await read_json(request)))
         self.metrics.picked(reply)
         return JSONResponse(reply)
 

@@ -7,7 +7,7 @@ a body is counted while it comes, whatever its length claims to be; one that daw
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from hmac import compare_digest
 
 from starlette.datastructures import Headers
@@ -24,9 +24,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 class Entrance:
     """ASGI middleware: refuses strangers, floods and dawdlers, each with one sentence."""
 
-    def __init__(self, app: ASGIApp, config: ServeConfig) -> None:
+    def __init__(self, app: ASGIApp, config: ServeConfig, open_paths: Collection[str] = ()) -> None:
+        """Without a token only what lies at the open paths can be read."""
         self.app = app
         self.config = config
+        self.open_paths = open_paths
         self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,7 +44,7 @@ class Entrance:
             await send(message)
 
         try:
-            self._check(Headers(scope=scope), scope["method"])
+            self._check(Headers(scope=scope), scope["method"], scope["path"])
             await self._enter(scope, receive, sending)
         except Problem as problem:
             if started:
@@ -59,16 +61,18 @@ class Entrance:
         finally:
             self._open -= 1
 
-    def _check(self, headers: Headers, method: str) -> None:
+    def _check(self, headers: Headers, method: str, path: str) -> None:
         names = {*LOOPBACK, self.config.host, *self.config.hosts}
-        if host_name(headers.get("host", "")) not in names:
+        host = headers.get("host", "")
+        if host_name(host) not in names:
             raise Problem(
                 403, "host", "This host name is not served: call 127.0.0.1, or set PS_SERVE__HOSTS."
             )
         origin = headers.get("origin")
-        if origin is not None and origin not in set(self._origins()):
+        if origin is not None and origin not in set(self._origins(host)):
             raise Problem(403, "origin", "Pages of this origin may not call: set PS_SERVE__ORIGINS.")
-        if self.config.token is not None and not self._has_token(headers):
+        is_open = method in {"GET", "HEAD"} and path in self.open_paths
+        if self.config.token is not None and not is_open and not self._has_token(headers):
             raise Problem(401, "token", "The token is missing or wrong: send it as Authorization: Bearer.")
         if method in {"POST", "PUT", "PATCH"}:
             kind = headers.get("content-type", "").split(";")[0].strip().lower()
@@ -78,8 +82,10 @@ class Entrance:
             if not length.isdigit() or int(length) > self.config.max_body_bytes:
                 raise _too_large(self.config)
 
-    def _origins(self) -> Iterator[str]:
+    def _origins(self, host: str) -> Iterator[str]:
         yield from self.config.origins
+        # our own page, by the name and port that it was loaded from; the name is checked
+        yield from (f"http://{host}", f"https://{host}")
         for name in LOOPBACK:
             yield f"http://{f'[{name}]' if ':' in name else name}:{self.config.port}"
 

@@ -21,6 +21,9 @@ __all__ = ["Metrics", "Timed"]
 
 PATHS = frozenset(
     [
+        "/",
+        "/live/events",
+        "/live/runs",
         "/pick",
         "/skills",
         "/healthz",

@@ -141,8 +141,9 @@ table{{border-collapse:collapse;width:100%}}
 td,th{{text-align:left;padding:.4rem .8rem;border-bottom:1px solid #8886}}
 pre{{overflow-x:auto;padding:1rem;border:1px solid #8886;border-radius:.4rem}}</style>
 <h1>PickySteve over HTTP</h1>
-<p>The description for programs is at <a href="/openapi.json">/openapi.json</a>; numbers are at
-<a href="/metrics">/metrics</a>; MCP is at <code>/mcp</code>.</p>
+<p>The <a href="/">live page</a> shows each pick as it is made. The description for programs is at
+<a href="/openapi.json">/openapi.json</a>; numbers are at <a href="/metrics">/metrics</a>; MCP is at
+<code>/mcp</code>.</p>
 <table><tr><th>method</th><th>path</th><th>what</th></tr>{rows}</table>
 <pre>curl -s localhost:8077/pick -H 'content-type: application/json' \\
   -d '{{"request": "review my Rust endpoint"}}'</pre>

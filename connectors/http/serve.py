@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import uvicorn
 
-from pickysteve.connectors.engine.client import LocalEngine
 from pickysteve.connectors.http.app import make_app
 from pickysteve.connectors.http.entrance import LOOPBACK
+from pickysteve.connectors.http.live.watch import WatchedEngine
 from pickysteve.errors import SettingsInvalid
 from pickysteve.flows.settings import Settings
 
@@ -31,7 +31,7 @@ def serve(settings: Settings, tell: Callable[[str], None]) -> None:
         raise SettingsInvalid(
             f"{config.host} can be reached by others: set PS_SERVE__TOKEN, or stay on loopback."
         )
-    engine = LocalEngine(settings)
+    engine = WatchedEngine(settings)
     for document in engine.service.open().refused:
         tell(f"not served: {document.source} was refused ({', '.join(document.rules)})")
     server = _Server(

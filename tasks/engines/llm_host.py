@@ -6,6 +6,7 @@ What a host speaks is a matter of its own module, loaded when the first question
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -162,7 +163,7 @@ class HostedModel:
             try:
                 return await attempt(deadline)
             except HostFault as fault:
-                pause = BACKOFF_SECONDS * 2**number if fault.wait_seconds is None else fault.wait_seconds
+                pause = _backoff(number) if fault.wait_seconds is None else fault.wait_seconds
                 left = anyio.current_effective_deadline() - anyio.current_time()
                 # a server that is being restarted refuses for a moment, one that is off for good
                 spent = fault.fault == "refused" and number > 0
@@ -170,3 +171,8 @@ class HostedModel:
                     raise
                 await anyio.sleep(pause)
         return await attempt(deadline)
+
+
+def _backoff(number: int) -> float:
+    """Seconds before another try: doubled each time, with jitter, so that callers do not come together."""
+    return BACKOFF_SECONDS * 2**number * (1 + random.random())  # noqa: S311

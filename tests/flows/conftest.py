@@ -67,3 +67,23 @@ def cluster(own_home: Path):
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as running:
         yield running
+
+
+@pytest.fixture
+def server_task_runs(on_server):
+    """Reads the task runs of a flow run; the server records them a moment after they end."""
+    from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterFlowRunId
+
+    from pickysteve.flows.request import orchestrated_session
+
+    def read(flow_run_id, expected):
+        wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[flow_run_id]))
+        with orchestrated_session() as client:
+            for _ in range(100):
+                runs = client.read_task_runs(task_run_filter=wanted)
+                if len(runs) >= expected and all(run.state and run.state.is_final() for run in runs):
+                    return runs
+                time.sleep(0.2)
+        raise AssertionError(f"{len(runs)} task runs after 20 s")
+
+    return read

@@ -16,9 +16,11 @@ import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 
 from pickysteve.errors import RunsUnwritable
 from pickysteve.flows.compact import compact
+from pickysteve.flows.request import orchestrated_session
 from pickysteve.tasks.compact import CompactConfig, compact_partition, compact_runs
 from pickysteve.tasks.log import LogConfig, list_traces, read_trace, write_trace
 from pickysteve.tasks.values import Pick, Request, StageRecord, Trace
@@ -175,10 +177,16 @@ def test_each_partition_is_merged_for_itself(tmp_path: Path) -> None:
     assert [warning.path for one in done for warning in one.warnings] == [str(tmp_path / "stray")]
 
 
-def test_the_flow_merges_what_the_function_merges(tmp_path: Path) -> None:
+@pytest.mark.server
+def test_the_flow_merges_what_the_function_merges_and_says_so(on_server, tmp_path: Path) -> None:
     write(tmp_path, "a", "b", "c")
-    (done,) = compact.fn(tmp_path, minimum_files=2)
-    assert done.runs == 3
+    with orchestrated_session() as client:
+        state = compact(str(tmp_path), minimum_files=2, return_state=True)
+        artifacts = client.read_artifacts(
+            flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
+        )
+    assert (state.name, state.message) == ("Compacted", "3 files became 1")
+    assert [artifact.key for artifact in artifacts] == ["compacted"]
     assert_readable_once(tmp_path, "a", "b", "c")
 
 

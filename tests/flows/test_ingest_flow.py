@@ -2,17 +2,11 @@
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from prefect.client.schemas.filters import (
-    ArtifactFilter,
-    ArtifactFilterKey,
-    TaskRunFilter,
-    TaskRunFilterFlowRunId,
-)
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.flows import load_flow_from_entrypoint
 
 from pickysteve.flows.engines import index_folder, ingest
@@ -77,14 +71,8 @@ def test_batches_in_task_runs_give_the_index_of_the_plain_ingest(
     assert (again.scanned, again.encoded) == (len(refused), 0) == (1, 0)
 
 
-def test_each_batch_is_a_task_run_of_its_own(on_server, poisoned_registry, tmp_path, monkeypatch):
+def test_each_batch_is_a_task_run_of_its_own(server_task_runs, poisoned_registry, tmp_path, monkeypatch):
     monkeypatch.setenv("PS_INDEX_DIR", str(tmp_path))
     state = ingest_flow(str(poisoned_registry), return_state=True)
-    wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[state.state_details.flow_run_id]))
-    with orchestrated_session() as client:
-        for _ in range(100):
-            names = {run.name for run in client.read_task_runs(task_run_filter=wanted)}
-            if {"judge 1 of 1", "encode 1 of 1"} <= names:
-                return
-            time.sleep(0.2)
-    raise AssertionError(f"after 20 s there are only {names}")
+    names = {run.name for run in server_task_runs(state.state_details.flow_run_id, 2)}
+    assert names == {"judge 1 of 1", "encode 1 of 1"}

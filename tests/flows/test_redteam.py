@@ -73,7 +73,7 @@ class TestOnAServer:
 
     def test_a_gate_as_good_as_the_baseline_completes(self, on_server, tmp_path, cases) -> None:
         state = self.run(tmp_path, write(tmp_path / "baseline.json", cases, blocks=False))
-        assert (state.type, state.name) == ("COMPLETED", "Completed")
+        assert (state.type, state.name) == ("COMPLETED", "Passed")
 
     def test_whoever_calls_the_flow_gets_the_report_or_the_failure(self, on_server, tmp_path, cases) -> None:
         with orchestrated_session():

@@ -4,7 +4,7 @@ import ast
 import json
 import pickle
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,8 @@ from prefect.results import ResultRecord, ResultRecordMetadata, ResultStore
 import pickysteve.registry
 from pickysteve.registry.models import Skill, Verdict
 from pickysteve.seal import Seal
-from pickysteve.tasks.caching import SealedStorage, ValueSerializer, cache_folder, make_task
+from pickysteve.tasks.cache_files import cache_folder
+from pickysteve.tasks.caching import SealedStorage, ValueSerializer, make_task
 from pickysteve.tasks.values import Clause, Pick, Request, Route
 
 ROOT = Path(pickysteve.registry.__file__).resolve().parent.parent
@@ -113,6 +114,13 @@ def test_prefect_takes_a_damaged_file_for_a_miss(
     else:
         target.unlink()
     assert not ResultStore(result_storage=storage, serializer=ValueSerializer()).exists("key")
+
+
+def test_a_result_that_expired_is_a_miss(store: ResultStore) -> None:
+    for key, hours in (("past", -1), ("future", 1)):
+        store.write(PICK, key=key, expiration=datetime.now(UTC) + timedelta(hours=hours))
+    assert not store.exists("past")
+    assert store.exists("future")
 
 
 class Trap:
@@ -225,6 +233,8 @@ def test_the_task_of_a_cached_stage_keeps_sealed_typed_results_for_a_day() -> No
     assert isinstance(task.result_storage, SealedStorage)
     assert task.result_storage.basepath == str(cache_folder())
     assert task.cache_result_in_memory is False
+    # a stage tries again itself, on the errors that it names
+    assert task.retries == 0
 
 
 def test_the_task_of_a_cached_stage_is_found_by_our_own_key() -> None:

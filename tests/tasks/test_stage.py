@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from pickysteve.tasks.retrieve import RetrieveConfig, retrieve
 from pickysteve.tasks.roles import OFF
 from pickysteve.tasks.route import RouteConfig
 from pickysteve.tasks.route_model import route
-from pickysteve.tasks.stage import Direct, Stage, StageConfig, code_digest, source_digest, stage
+from pickysteve.tasks.stage import KEY_PARTS, Direct, Stage, StageConfig, code_digest, source_digest, stage
 from pickysteve.tasks.values import Degradation, Pool, Request, Route, StageOutput
 
 
@@ -114,6 +115,26 @@ def test_an_error_that_is_not_named_is_not_tried_again(naps: list[float], polici
     assert (flaky.calls, naps) == (1, [])
 
 
+def test_a_wrong_value_is_never_tried_again(naps: list[float]) -> None:
+    asked = []
+
+    def wrong(request: Request, config: Knobs) -> Request:
+        asked.append(request)
+        return Request(text=3)
+
+    with pytest.raises(ValidationError):
+        stage("wrong", wrong, cached=False, retries=2, retry_on=(ConnectionError,)).call(
+            (REQUEST,), (), Knobs()
+        )
+    assert (len(asked), naps) == (1, [])
+
+
+def test_pauses_differ_from_call_to_call(naps: list[float]) -> None:
+    for _ in range(5):
+        asking(retries=1, retry_on=(OSError,)).call((REQUEST,), (Flaky(1, OSError),), Knobs())
+    assert len(set(naps)) == 5
+
+
 def key(
     request: Request = REQUEST, prints: tuple[str, ...] = ("one", "two"), config: StageConfig | None = None
 ) -> str:
@@ -122,7 +143,12 @@ def key(
 
 def test_a_cache_key_is_the_same_for_the_same_call() -> None:
     assert key() == key(Request(text="tune the query"), config=Knobs(size=1))
-    assert len(key()) == 64
+    assert re.fullmatch(r"ask-[0-9a-f]{64}", key())
+
+
+def test_a_cache_key_is_made_of_what_is_said_to_be_in_it_and_shows_nothing_of_the_request() -> None:
+    assert asking().key_parts((REQUEST,), (Print("one"),), Knobs()).keys() == KEY_PARTS.keys()
+    assert "tune" not in key()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ from pydantic import ValidationError
 from pickysteve.registry.models import Finding, Value, Verdict
 from pickysteve.tasks import values
 
-MODELS = [getattr(values, name) for name in values.__all__ if name != "Status"] + [Verdict, Finding]
+MODELS = [getattr(values, name) for name in values.__all__ if name not in {"Status", "Way"}] + [
+    Verdict,
+    Finding,
+]
 PLAIN = {
     str: st.text(max_size=8),
     int: st.integers(-(2**53), 2**53),

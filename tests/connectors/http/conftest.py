@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
-from pickysteve.connectors.engine.client import LocalEngine
 from pickysteve.connectors.http.app import make_app
+from pickysteve.connectors.http.live.watch import WatchedEngine
 from pickysteve.flows.serving import ProxyConfig, ServeConfig
 
 REQUEST = "the borrow checker rejects my struct with a reference in it"
@@ -129,13 +129,19 @@ def message_events(deltas):
 
 
 @pytest.fixture
+def listen():
+    """Have an application listen."""
+    return listening
+
+
+@pytest.fixture
 def model_host():
     return ModelHost()
 
 
 @pytest.fixture(scope="session")
 def local_engine(engines, small_settings):
-    return LocalEngine(small_settings)
+    return WatchedEngine(small_settings)
 
 
 @pytest.fixture

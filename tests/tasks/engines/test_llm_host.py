@@ -101,6 +101,22 @@ def test_a_fault_that_passes_is_survived(model: Any, host: Any) -> None:
     assert model().chat(ASKED, Answer).answer.word == "no"
 
 
+def test_two_callers_do_not_try_again_at_the_same_moment(
+    model: Any, host: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("anyio.sleep", sleep)
+    for _ in range(2):
+        host.tells(hosts.sends(b"{}", 503))
+        fault_of(model())
+    assert len(set(waited)) == 4
+    assert all(0.5 <= first < 1 <= second < 2 for first, second in (waited[:2], waited[2:]))
+
+
 def test_nobody_listening_is_refused(model: Any) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

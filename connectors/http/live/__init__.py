@@ -1,0 +1,1 @@
+"""The live page of `pickysteve serve`: requests stepping through the stages, as server-sent events."""
