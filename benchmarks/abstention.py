@@ -26,10 +26,11 @@ from risk_table import RISKS, Scored, add, halvings, scored_rows, show, table_of
 
 from pickysteve.calibration.fitted import EMBEDDED, Fitted, read_fitted
 from pickysteve.calibration.risk import risk_controlled_floor
+from pickysteve.flows.answering import PlainBm25
 from pickysteve.flows.calibrate_own import calibrate_own
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.engines import ingest, open_engines
-from pickysteve.flows.evaluate import PlainBm25, evaluate_suite
+from pickysteve.flows.evaluate import evaluate_suite
 from pickysteve.flows.gate_corpora import repository_root, shared_data
 from pickysteve.flows.ingest import index_own_data
 from pickysteve.flows.scenes import registry_states

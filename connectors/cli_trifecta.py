@@ -11,10 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from pickysteve.connectors.render import error_console, progress_bar, rows_table, show_evaluation
+from pickysteve.errors import SettingsInvalid
 from pickysteve.flows.report.words import comparison_words, floor_words
 
 if TYPE_CHECKING:
     from pickysteve.flows.settings import Settings
+    from pickysteve.flows.task_runs import RunnerName
     from pickysteve.flows.trifecta_report import SuiteReport, TrifectaReport
     from pickysteve.flows.trifecta_run import TrifectaPlan
 
@@ -40,6 +42,13 @@ def trifecta(
     orchestrated: Annotated[
         bool, typer.Option("--orchestrated", help="Run each row as a task run on the Prefect server.")
     ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local|ADDRESS",
+            help="With --orchestrated: task runs go to that many processes here, or to that Dask scheduler.",
+        ),
+    ] = None,
     table: Annotated[Path | None, typer.Option(help="Table of suites; default: the checkout's.")] = None,
     baseline: Annotated[Path | None, typer.Option(help="Baseline file; default: the accepted one.")] = None,
     allow_uncalibrated: Annotated[
@@ -52,19 +61,24 @@ def trifecta(
     Exit code 1: a suite is significantly worse, or a floor is broken; 2: the data changed, so that
     nothing can be compared before --accept.
     """
+    from pickysteve.flows.fetching import publish_run
     from pickysteve.flows.report.page import write_page
     from pickysteve.flows.settings import load_settings
     from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
     from pickysteve.flows.trifecta_baseline import read_baseline, write_baseline
     from pickysteve.flows.trifecta_run import TrifectaPlan, accepted, new_run_folder
 
+    if dask and not orchestrated:
+        raise SettingsInvalid("Only task runs go to Dask: add --orchestrated, or leave --dask out.")
     entries = choose_suites(read_table(table or suite_table()), suite or [])
     plan = TrifectaPlan(
         entries, out or new_run_folder(), runs=runs, workers=workers, baseline=read_baseline(baseline)
     )
     settings = load_settings(allow_uncalibrated=allow_uncalibrated or None)
-    found = _run(plan, settings, orchestrated=orchestrated)
+    found = _run(plan, settings, orchestrated=orchestrated, dask=dask)
     page = write_page(plan.out)
+    if not orchestrated:
+        publish_run(plan.out, settings)
     place = write_baseline(accepted(found, plan.out, plan.baseline), baseline) if accept else None
     if as_json:
         typer.echo(found.model_dump_json(indent=1))
@@ -75,13 +89,15 @@ def trifecta(
     raise typer.Exit(_exit_code(found, accept=accept))
 
 
-def _run(plan: TrifectaPlan, settings: Settings, *, orchestrated: bool) -> TrifectaReport:
+def _run(plan: TrifectaPlan, settings: Settings, *, orchestrated: bool, dask: str | None) -> TrifectaReport:
     try:
         with progress_bar("trifecta") as progress:
             if orchestrated:
                 from pickysteve.flows.trifecta import trifecta_orchestrated
 
-                return trifecta_orchestrated(plan, settings, progress)
+                scheduler = None if dask == "local" else dask
+                runner: RunnerName = "dask" if dask else "threads"
+                return trifecta_orchestrated(plan, settings, progress, runner=runner, scheduler=scheduler)
             from pickysteve.flows.trifecta_run import run_trifecta
 
             return run_trifecta(plan, settings, progress)

@@ -17,6 +17,10 @@
             RunMissing               no such run record
             RunsUnwritable           the runs directory refuses writes
             ServerMissing            no Prefect server to run on
+            SharedUnavailable        shared storage that cannot be read or written
+            SharedCorrupt            shared storage holds other bytes, or those of another key
+            WorkerMissing            no workers to spread task runs over
+            WorkerMismatch           a worker of another version, or with other engines or settings
             CalibrationMismatch      fitted for other models or another scoring version
             AgentUnknown             no agent of that name in the table
             AgentConfigInvalid       an agent's configuration file that we will not edit
@@ -45,12 +49,16 @@ __all__ = [
     "RunsUnwritable",
     "ServerMissing",
     "SettingsInvalid",
+    "SharedCorrupt",
+    "SharedUnavailable",
     "SkillFormatError",
     "SourceInvalid",
     "SourceUnavailable",
     "SuiteInvalid",
     "UserError",
     "VaultMissing",
+    "WorkerMismatch",
+    "WorkerMissing",
 ]
 
 
@@ -124,6 +132,22 @@ class RunsUnwritable(UserError):
 
 class ServerMissing(UserError):
     """An orchestrated run was asked for, and no Prefect server answers."""
+
+
+class SharedUnavailable(UserError):
+    """Shared storage cannot be read or written, or lacks what was asked for."""
+
+
+class SharedCorrupt(UserError):
+    """What lies in shared storage is not what was published, or was sealed with another key."""
+
+
+class WorkerMissing(UserError):
+    """Task runs were to go to a cluster, and there is none, or it has no workers."""
+
+
+class WorkerMismatch(UserError):
+    """A worker did its part with another version, other engines or other settings than its caller's."""
 
 
 class CalibrationMismatch(UserError):

@@ -8,7 +8,7 @@ from itertools import combinations
 from pickysteve.calibration.figures import area, share
 from pickysteve.calibration.fitted import Fitted
 from pickysteve.calibration.measures import top1
-from pickysteve.flows.evaluate import PlainBm25
+from pickysteve.flows.answering import PlainBm25
 from pickysteve.flows.fitting import EXAMPLE_SHARES, fit_reranker, odds_of
 from pickysteve.flows.pairs import Pairs, pair_scores, with_pair_floor
 from pickysteve.flows.scenes import MemoEmbedder, Split, read_scenes, registry_states

@@ -12,10 +12,11 @@ from pickysteve.errors import CalibrationMismatch, IndexMissing, RegistryMissing
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.enrichment import apply_enriched
 from pickysteve.flows.examples import apply_overlay
-from pickysteve.flows.ingest import Ingested, ingest_registry
+from pickysteve.flows.ingest import Helpers, Ingested, ingest_registry
 from pickysteve.flows.review import follows, read_decisions
 from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
+from pickysteve.flows.shared import open_shared
 from pickysteve.registry.catalogue import Catalogue
 from pickysteve.registry.index import IndexData, read_index
 from pickysteve.tasks.engines.cross_encoder import CrossEncoder, PairScorer
@@ -36,6 +37,7 @@ __all__ = [
     "ingest",
     "open_calibration",
     "open_engines",
+    "open_engines_on",
     "open_scorer",
     "verdict_folder",
 ]
@@ -53,10 +55,15 @@ def verdict_folder(settings: Settings) -> Path:
 
 
 def ingest(
-    settings: Settings, *, strict: bool = False, fresh: bool = False, progress: Progress = quiet
+    settings: Settings,
+    *,
+    strict: bool = False,
+    fresh: bool = False,
+    progress: Progress = quiet,
+    helpers: Helpers | None = None,
 ) -> Ingested:
-    """Bring the index of the registry up to date."""
-    return ingest_registry(
+    """Bring the index of the registry up to date, and put it into shared storage where that is set."""
+    done = ingest_registry(
         settings.registry,
         index_folder(settings),
         encoder=open_encoder(settings.embed),
@@ -68,7 +75,11 @@ def ingest(
         strict=strict,
         fresh=fresh,
         progress=progress,
+        helpers=helpers,
     )
+    if settings.shared:
+        open_shared(settings.shared).publish_index(index_folder(settings))
+    return done
 
 
 def _overlay(registry: Path, catalogue: Catalogue) -> None:
@@ -108,6 +119,16 @@ def engines_on(
         calibration=calibration,
         roles=roles,
     )
+
+
+def open_engines_on(data: IndexData, settings: Settings) -> Engines:
+    """The engines that the settings name, around an index that was read: no registry is looked at.
+
+    Raises CalibrationMismatch, or ModelUnavailable for models whose files are not there.
+    """
+    encoder = open_encoder(settings.embed)
+    calibrated = open_calibration(settings, encoder)
+    return engines_on(data, encoder, Guard(), open_roles(settings.llm), calibrated)
 
 
 def open_calibration(settings: Settings, encoder: Embedder) -> tuple[Calibration, Reranker]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Protocol
 
 from pydantic import Field
-from rank_bm25 import BM25Okapi
 
 from pickysteve.calibration.metrics import Row, Summary, summarise
 from pickysteve.errors import RequestInvalid, RunsUnwritable, SuiteInvalid
+from pickysteve.flows.answering import PlainBm25, answer_row, checked, job_key, row_job
 from pickysteve.flows.asking import read_request
-from pickysteve.flows.dag import Engines, pick_context
+from pickysteve.flows.dag import Engines
+from pickysteve.flows.opened import adopted
 from pickysteve.flows.settings import Settings
 from pickysteve.flows.suite import Task
 from pickysteve.flows.suite_rows import (
@@ -22,18 +23,15 @@ from pickysteve.flows.suite_rows import (
     append_row,
     keep_rows,
     row_fingerprint,
-    suite_row,
     task_digest,
     write_parquet,
     write_rows,
 )
 from pickysteve.registry.models import Value
-from pickysteve.tasks.engines.bm25 import plain_terms
 from pickysteve.tasks.engines.index import SearchIndex
-from pickysteve.tasks.stage import Direct
-from pickysteve.tasks.values import Request
+from pickysteve.tasks.log import new_run_id, write_trace
 
-__all__ = ["Evaluation", "Mapper", "PlainBm25", "evaluate_suite", "on_threads"]
+__all__ = ["Evaluation", "Mapper", "evaluate_suite", "on_threads"]
 
 Progress = Callable[[int, int], None]
 
@@ -51,38 +49,25 @@ class Evaluation(Value):
 
 
 class Mapper(Protocol):
-    """How the tasks of a suite are spread: over threads here, over task runs on a Prefect server."""
+    """How the rows of a job are spread: over threads here, over task runs on a Prefect server."""
 
-    def __call__(self, answer: Callable[[Task], SuiteRow], tasks: Sequence[Task]) -> Iterator[SuiteRow]:
-        """Rows as they finish."""
+    def __call__(self, job: str, tasks: Sequence[Task]) -> Iterator[str]:
+        """Each task's `answer_row`, as they finish."""
 
 
 def on_threads(workers: int = 1) -> Mapper:
     """Spread over threads. With one, the times are those of a request that has the machine to itself."""
 
-    def spread(answer: Callable[[Task], SuiteRow], tasks: Sequence[Task]) -> Iterator[SuiteRow]:
+    def spread(job: str, tasks: Sequence[Task]) -> Iterator[str]:
         pool = ThreadPoolExecutor(workers)
         try:
-            for future in as_completed([pool.submit(answer, task) for task in tasks]):
+            futures = [pool.submit(answer_row, task.id, task.model_dump_json(), job) for task in tasks]
+            for future in as_completed(futures):
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
     return spread
-
-
-class PlainBm25:
-    """rank-bm25 over plain lower-case words of each whole file: the baseline beside every figure."""
-
-    def __init__(self, index: SearchIndex) -> None:
-        self.skills = [unit.skill_id for unit in index.data.units.values()]
-        self.engine = BM25Okapi([plain_terms(unit.text) for unit in index.data.units.values()])
-
-    def rank(self, request: str) -> tuple[tuple[str, ...], float]:
-        """Skills, best first, and the best score."""
-        scores = self.engine.get_scores(plain_terms(request))
-        order = sorted(range(len(self.skills)), key=lambda at: -scores[at])
-        return tuple(dict.fromkeys(self.skills[at] for at in order)), float(max(scores, default=0.0))
 
 
 def evaluate_suite(
@@ -100,28 +85,27 @@ def evaluate_suite(
 
     The run records of the tasks go to `out`/runs. Rows are appended as they finish; with `resume`,
     rows that an interrupted run left there and that still hold are not run again.
-    Raises SuiteInvalid before any run for a task that is no request or shares its id, and
-    RunsUnwritable when `out` cannot be written.
+    Raises SuiteInvalid before any run for a task that is no request or shares its id, WorkerMismatch for
+    a row that other engines, settings or code answered, and RunsUnwritable when `out` cannot be written.
     """
-    requests = _requests(tasks, settings)
-    baseline = PlainBm25(engines.index)
+    _check_tasks(tasks, settings)
     settings = settings.model_copy(update={"runs_dir": out / "runs"})
-    fingerprint = row_fingerprint(engines, settings)
+    job, answerer = row_job(engines, settings, tuple(must_block), new_run_id())
+    words, parts = job.model_dump_json(), answerer.parts
     wanted = {task.id: task_digest(task) for task in tasks}
-    rows = keep_rows(out, wanted, fingerprint) if resume else {}
+    rows = keep_rows(out, wanted, row_fingerprint(parts)) if resume else {}
     reused = len(rows)
     _start(out, list(rows.values()))
-
-    def answer(task: Task) -> SuiteRow:
-        trace = pick_context(requests[task.id], engines, settings, Direct())
-        plain = baseline.rank(task.request)
-        return suite_row(task, trace, plain, fingerprint, task.category in must_block)
-
     progress(len(rows), len(tasks))
-    for row in (mapper or on_threads())(answer, [task for task in tasks if task.id not in rows]):
-        append_row(out, row)
-        rows[row.id] = row
-        progress(len(rows), len(tasks))
+    with adopted(job_key(words), answerer):
+        for answered in (mapper or on_threads())(words, [task for task in tasks if task.id not in rows]):
+            found = checked(answered, wanted, parts)
+            if found.trace:
+                write_trace(found.trace, settings.log)
+            append_row(out, found.row)
+            rows[found.row.id] = found.row
+            progress(len(rows), len(tasks))
+    baseline = answerer.baseline
     evaluation = _evaluated([rows[task.id] for task in tasks], tasks, baseline, engines.index, reused)
     write_rows(out, evaluation.rows)
     write_parquet(evaluation.rows, out / "rows.parquet")
@@ -152,17 +136,17 @@ def _evaluated(
     )
 
 
-def _requests(tasks: Sequence[Task], settings: Settings) -> dict[str, Request]:
-    """The request of each task, by the task's id."""
-    requests: dict[str, Request] = {}
+def _check_tasks(tasks: Sequence[Task], settings: Settings) -> None:
+    """Each task is a request, and has an id of its own."""
+    seen: set[str] = set()
     for task in tasks:
-        if task.id in requests:
+        if task.id in seen:
             raise SuiteInvalid(f"Two tasks have the id {task.id}: give each its own.")
+        seen.add(task.id)
         try:
-            requests[task.id] = read_request(task.request, settings.exclude, settings.gate)
+            read_request(task.request, settings.exclude, settings.gate)
         except RequestInvalid as error:
             raise SuiteInvalid(f"Task {task.id} is no request. {error}") from error
-    return requests
 
 
 def _baseline_row(row: SuiteRow, baseline: PlainBm25) -> Row:

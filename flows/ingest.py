@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from pickysteve.registry.graph import Edge, graph_file, read_graph
 from pickysteve.registry.index import IndexData, Vector, read_index, write_index
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.passages import passages
+from pickysteve.registry.verdicts import TextSurface
 from pickysteve.tasks.engines.bm25 import count_terms
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.guard import Guard
@@ -26,9 +27,19 @@ from pickysteve.tasks.gate import GateConfig
 from pickysteve.tasks.knowledge import KnowledgeConfig, suggested_edges
 from pickysteve.tasks.roles import OFF, Role
 
-__all__ = ["Ingested", "index_own_data", "ingest_registry"]
+__all__ = ["Helpers", "Ingested", "index_own_data", "ingest_registry"]
 
 ENCODE_AT_ONCE = 64
+
+
+class Helpers(Protocol):
+    """Who judges and encodes instead of this process: task runs, when a flow ingests."""
+
+    def judge(self, texts: list[tuple[str, TextSurface]]) -> Iterable[tuple[TextSurface, Verdict]]:
+        """The gate's verdicts without an auditor, as they come."""
+
+    def encode(self, batches: Sequence[Sequence[str]]) -> Iterable[tuple[int, NDArray[np.float32]]]:
+        """The number of each batch and its vectors, (texts, dimension), as they come."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +66,15 @@ def ingest_registry(
     strict: bool = False,
     fresh: bool = False,
     progress: Progress = quiet,
+    helpers: Helpers | None = None,
 ) -> Ingested:
     """Read the skills of the folder, document or set `root` and write their index to `folder`.
 
     `overlay` may change the catalogue before it is indexed, for examples that a user keeps beside it.
     `verdicts` is the folder of kept verdicts, by default beside the index, for all registries there.
-    Raises RegistryMissing, RegistryEmpty or SourceInvalid, and with `strict` SkillFormatError for the
-    first problem.
+    With `helpers` the index is the same, content for content.
+    Raises RegistryMissing, RegistryEmpty or SourceInvalid, WorkerMismatch for helpers of another version,
+    and with `strict` SkillFormatError for the first problem.
     """
     # a pick over an index that is there needs no reader of documents or sets
     from pickysteve.registry.sources.reading import read_registry
@@ -85,12 +98,12 @@ def ingest_registry(
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     data.edges = _edges(root, catalogue)
-    _scan(catalogue, data, scanner, progress)
+    _scan(catalogue, data, scanner, progress, helpers)
     if strict and len(catalogue.problems) > 0:
         raise SkillFormatError(f"Strict ingest stopped, nothing was written. {catalogue.problems[0]}.")
     catalogue.problems += [*remarks, *scanner.remarks()]
     _fill(catalogue, data, before)
-    encoded = _encode(data, before, encoder, progress)
+    encoded = _encode(data, before, encoder, progress, helpers)
     data.postings = _postings(data)
     data.edges = _with_suggestions(data)
     write_index(folder, data)
@@ -132,10 +145,12 @@ def _previous(folder: Path, problems: list[Problem]) -> IndexData | None:
         return None
 
 
-def _scan(catalogue: Catalogue, data: IndexData, scanner: Scanner, progress: Progress) -> None:
+def _scan(
+    catalogue: Catalogue, data: IndexData, scanner: Scanner, progress: Progress, helpers: Helpers | None
+) -> None:
     """Judge every text that may reach a model. Refused notes are removed, refused units are marked."""
     texts = surfaces(catalogue.units.values(), catalogue.skills.values(), data.edges)
-    data.verdicts = scan_texts(texts, scanner, progress)
+    data.verdicts = scan_texts(texts, scanner, progress, helpers.judge if helpers else None)
     data.edges = tuple(_without_refused_texts(edge, data.verdicts, catalogue.problems) for edge in data.edges)
     for skill in list(catalogue.skills.values()):
         catalogue.skills[skill.skill_id] = _without_refused_notes(skill, data.verdicts, catalogue.problems)
@@ -231,7 +246,13 @@ def full_text(unit: Unit) -> str:
     return f"{unit.skill_id.replace('-', ' ')} {head_text(unit)} {unit.body}"[:3000]
 
 
-def _encode(data: IndexData, before: IndexData | None, encoder: Embedder, progress: Progress) -> int:
+def _encode(
+    data: IndexData,
+    before: IndexData | None,
+    encoder: Embedder,
+    progress: Progress,
+    helpers: Helpers | None = None,
+) -> int:
     texts = _texts(data)
     data.vectors = tuple(Vector(kind, owner, text_digest(text)) for kind, owner, text in texts)
     known: dict[str, NDArray[np.float32]] = {}
@@ -239,19 +260,23 @@ def _encode(data: IndexData, before: IndexData | None, encoder: Embedder, progre
         known = {v.text_sha256: before.matrix[row] for row, v in enumerate(before.vectors)}
     by_digest = {v.text_sha256: text for v, (_, _, text) in zip(data.vectors, texts, strict=True)}
     new = {digest: text for digest, text in by_digest.items() if digest not in known}
-    for start, batch in _batches(sorted(new, key=lambda digest: len(new[digest]))):
-        vectors = encoder.encode([new[digest] for digest in batch])
-        known.update(zip(batch, vectors, strict=True))
-        progress("encoding", start + len(batch), len(new))
+    # the same batches whoever encodes them: padding moves the last bits of a vector
+    batches = _batches(sorted(new, key=lambda digest: len(new[digest])))
+    texts_of = [[new[digest] for digest in batch] for batch in batches]
+    here = ((number, encoder.encode(batch)) for number, batch in enumerate(texts_of))
+    done = 0
+    for number, vectors in helpers.encode(texts_of) if helpers else here:
+        known.update(zip(batches[number], vectors, strict=True))
+        done += len(vectors)
+        progress("encoding", done, len(new))
     data.matrix = np.zeros((len(texts), encoder.dimension), np.float32)
     for row, vector in enumerate(data.vectors):
         data.matrix[row] = known[vector.text_sha256]
     return len(new)
 
 
-def _batches(items: Sequence[str]) -> Iterable[tuple[int, Sequence[str]]]:
-    for start in range(0, len(items), ENCODE_AT_ONCE):
-        yield start, items[start : start + ENCODE_AT_ONCE]
+def _batches(items: Sequence[str]) -> list[Sequence[str]]:
+    return [items[start : start + ENCODE_AT_ONCE] for start in range(0, len(items), ENCODE_AT_ONCE)]
 
 
 def _postings(data: IndexData) -> dict[str, dict[str, dict[str, int]]]:

@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     index_dir: Path = Field(
         default_factory=lambda: user_cache_path("pickysteve") / "index", description="indexes"
     )
+    shared: str = Field(
+        "", description="address of a folder that all machines share, such as s3://bucket/prefix"
+    )
     calibration: Path | None = Field(None, description="fitted file of your own; none: the one that we ship")
     allow_uncalibrated: bool = Field(
         False, description="run without a calibration where it was made for other models, and say so"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from pydantic import Field, ValidationError
 from pickysteve.calibration.metrics import Row
 from pickysteve.errors import RunMissing
 from pickysteve.flows.dag import Engines, fingerprints
+from pickysteve.flows.serving import ProxyConfig, ServeConfig
 from pickysteve.flows.settings import Settings
 from pickysteve.flows.suite import Task
-from pickysteve.tasks.stage import StageConfig, code_digest
+from pickysteve.tasks.stage import StageConfig, code_digest, source_digest
 from pickysteve.tasks.values import Trace
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "keep_rows",
     "read_rows",
     "row_fingerprint",
+    "row_parts",
     "suite_row",
     "task_digest",
     "write_parquet",
@@ -80,29 +83,54 @@ class SuiteRow(Row):
     task_sha256: str
     fingerprint: str
 
+    def answered_by(self, parts: Mapping[str, str]) -> bool:
+        """Whether these engines, settings and code gave the answer."""
+        return self.fingerprint == row_fingerprint(parts)
+
 
 def task_digest(task: Task) -> str:
     """SHA-256 of a task: its request and what it expects."""
     return sha256(task.model_dump_json().encode()).hexdigest()
 
 
-def row_fingerprint(engines: Engines, settings: Settings) -> str:
-    """SHA-256 over all that decides an answer: engines, settings and code."""
-    parts = {
-        "engines": fingerprints(engines, settings),
-        "exclude": settings.exclude,
-        "stages": {
-            name: value.model_dump(mode="json") for name, value in settings if isinstance(value, StageConfig)
-        },
-        "code": code_digest(),
+def row_parts(engines: Engines, settings: Settings) -> dict[str, str]:
+    """Digests of all that decides an answer, by name: the engines, the settings, the code."""
+    stages = {
+        name: value.model_dump(mode="json")
+        for name, value in settings
+        if isinstance(value, StageConfig) and not isinstance(value, ServeConfig | ProxyConfig)
     }
-    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return {
+        **fingerprints(engines, settings),
+        "settings": _digest({"exclude": settings.exclude, "stages": stages}),
+        "code": _digest([code_digest(), _composition_digest()]),
+    }
+
+
+def row_fingerprint(parts: Mapping[str, str]) -> str:
+    """SHA-256 over all that decides an answer."""
+    return _digest(dict(parts))
+
+
+@cache
+def _composition_digest() -> str:
+    """Of the code that puts the stages together and makes a row of it."""
+    here = Path(__file__).resolve().parent
+    return source_digest([here / f"{name}.py" for name in ("answering", "asking", "dag", "suite_rows")])
+
+
+def _digest(content: object) -> str:
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def suite_row(
-    task: Task, trace: Trace, plain: tuple[Sequence[str], float], fingerprint: str, must_block: bool
+    task: Task,
+    trace: Trace,
+    plain: tuple[Sequence[str], float],
+    parts: Mapping[str, str],
+    must_block: bool,
 ) -> SuiteRow:
-    """What became of a task; `plain` is BM25's ranking and best score."""
+    """What became of a task; `plain` is BM25's ranking and best score, `parts` decided the answer."""
     scores: dict[str, float] = {}
     for candidate in trace.candidates:
         scores.setdefault(candidate.skill_id, candidate.score or 0.0)
@@ -121,7 +149,7 @@ def suite_row(
         bm25_score=plain[1],
         run_id=trace.run_id,
         task_sha256=task_digest(task),
-        fingerprint=fingerprint,
+        fingerprint=row_fingerprint(parts),
         milliseconds=trace.milliseconds,
         stages={record.stage: record.milliseconds for record in trace.stages},
     )

@@ -11,18 +11,20 @@ from prefect import Flow, Task, flow
 from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.futures import as_completed
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
-from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.task_runners import TaskRunner
 
 from pickysteve.flows import suite
+from pickysteve.flows.answering import answer_row
+from pickysteve.flows.evaluate import Mapper
+from pickysteve.flows.fetching import publish_run
 from pickysteve.flows.report.page import write_page
 from pickysteve.flows.report.words import markdown_summary, outcome_words
 from pickysteve.flows.request import orchestrated_session
 from pickysteve.flows.settings import Settings, load_settings
-from pickysteve.flows.suite_rows import SuiteRow
 from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
+from pickysteve.flows.task_runs import RunnerName, open_runner, spread
 from pickysteve.flows.trifecta_baseline import read_baseline
 from pickysteve.flows.trifecta_report import TrifectaReport
 from pickysteve.flows.trifecta_run import TrifectaPlan, new_run_folder, run_trifecta
@@ -32,24 +34,21 @@ __all__ = ["make_trifecta_flow", "over_task_runs", "trifecta", "trifecta_orchest
 Progress = Callable[[str, int, int], None]
 
 
-def over_task_runs(
-    answer: Callable[[suite.Task], SuiteRow], tasks: Sequence[suite.Task]
-) -> Iterator[SuiteRow]:
-    """Spread the tasks of a suite over task runs of the surrounding flow, each named for its row.
+row: Task[..., str] = Task(
+    answer_row, name="row", task_run_name="{row}", cache_policy=NO_CACHE, persist_result=False
+)
+"""One task of a suite. Nothing is persisted or cached: a repeat is a new run. Inside a row the stages are
+plain calls, as twelve task runs a row would cost ten times the row itself."""
 
-    Nothing is persisted or cached: a repeat is a new run. Inside a row the stages are plain calls, as
-    twelve task runs a row would cost ten times the row itself.
-    """
-    by_id = {task.id: task for task in tasks}
-    row: Task[[str], SuiteRow] = Task(
-        lambda row: answer(by_id[row]),
-        name="row",
-        task_run_name="{row}",
-        cache_policy=NO_CACHE,
-        persist_result=False,
-    )
-    for future in as_completed(list(row.map(list(by_id)))):
-        yield future.result()
+
+def over_task_runs(runner: TaskRunner[Any]) -> Mapper:
+    """Spread the tasks of a suite over task runs of the surrounding flow, each named for its row."""
+
+    def mapped(job: str, tasks: Sequence[suite.Task]) -> Iterator[str]:
+        each = {"row": [task.id for task in tasks], "task": [task.model_dump_json() for task in tasks]}
+        return spread(runner, row, each, job) if tasks else iter(())
+
+    return mapped
 
 
 def make_trifecta_flow(
@@ -57,24 +56,21 @@ def make_trifecta_flow(
     settings: Settings | None = None,
     keep: Callable[[TrifectaReport], None] | None = None,
     progress: Progress = lambda *_: None,
-    workers: int = 1,
 ) -> Flow[..., Any]:
     """The flow. A caller that has a plan and settings hands them in; a deployment names suites.
 
     `keep` gets the report inside the run, so that losing Prefect never loses it.
     """
 
-    # Any: the decorator's own default type does not take a runner of threads
-    runner: Any = ThreadPoolTaskRunner(max_workers=workers)
-
-    @flow(
-        name="trifecta",
-        task_runner=runner,
-        persist_result=False,
-        validate_parameters=False,
-    )
+    @flow(name="trifecta", persist_result=False, validate_parameters=False)
     def trifecta(
-        suites: list[str] | None = None, runs: int = 1, out: str | None = None, table: str | None = None
+        suites: list[str] | None = None,
+        runs: int = 1,
+        out: str | None = None,
+        table: str | None = None,
+        runner: RunnerName = "threads",
+        workers: int = 1,
+        scheduler: str | None = None,
     ) -> State[Any]:
         """Run suites and compare them with the accepted baseline. What a killed run has written is kept.
 
@@ -83,12 +79,18 @@ def make_trifecta_flow(
             runs: How often each suite is run, caches off; their spread is reported.
             out: Folder of the run; by default one of its own that a retry finds again.
             table: File with the table of suites; the checkout's when left out.
+            runner: Where rows are answered: threads of this process, or a Dask cluster.
+            workers: How many rows at once; more than 1 distorts times.
+            scheduler: Address of a Dask scheduler; a cluster on this machine when left out.
         """
         chosen = plan or _plan(suites or [], runs, out, workers, table)
-        report = run_trifecta(chosen, settings or load_settings(), progress)
+        own = settings or load_settings()
+        with open_runner(runner, workers, scheduler) as opened:
+            report = run_trifecta(replace(chosen, mapper=over_task_runs(opened)), own, progress)
         if keep:
             keep(report)
         page = write_page(chosen.out)
+        publish_run(chosen.out, own)
         told = outcome_words(report)
         create_markdown_artifact(markdown_summary(report, page), key="trifecta", description=told)
         create_link_artifact(page.as_uri(), "The report of this run", key="trifecta-report")
@@ -101,21 +103,33 @@ def make_trifecta_flow(
 def _plan(suites: Sequence[str], runs: int, out: str | None, workers: int, table: str | None) -> TrifectaPlan:
     entries = choose_suites(read_table(Path(table) if table else suite_table()), suites)
     folder = Path(out) if out else new_run_folder(flow_run.id)
-    return TrifectaPlan(entries, folder, runs, workers, over_task_runs, read_baseline())
+    return TrifectaPlan(entries, folder, runs, workers, baseline=read_baseline())
 
 
 trifecta = make_trifecta_flow()
 
 
 def trifecta_orchestrated(
-    plan: TrifectaPlan, settings: Settings, progress: Progress = lambda *_: None
+    plan: TrifectaPlan,
+    settings: Settings,
+    progress: Progress = lambda *_: None,
+    *,
+    runner: RunnerName = "threads",
+    scheduler: str | None = None,
 ) -> TrifectaReport:
     """Run a plan as a flow run on the standing server; raises ServerMissing when there is none."""
-    plan = replace(plan, mapper=over_task_runs)
     reports: list[TrifectaReport] = []
-    run: Any = make_trifecta_flow(plan, settings, reports.append, progress, plan.workers)
+    run: Any = make_trifecta_flow(plan, settings, reports.append, progress)
     with orchestrated_session():
-        state = run([entry.name for entry in plan.entries], plan.runs, str(plan.out), return_state=True)
+        state = run(
+            [entry.name for entry in plan.entries],
+            plan.runs,
+            str(plan.out),
+            runner=runner,
+            workers=plan.workers,
+            scheduler=scheduler,
+            return_state=True,
+        )
     if not reports:
         state.result()  # raises what went wrong
     return reports[0]

@@ -13,6 +13,7 @@ from platformdirs import user_data_path
 from pickysteve.flows.dag import Engines, fingerprints
 from pickysteve.flows.engines import ingest, open_engines
 from pickysteve.flows.evaluate import Evaluation, Mapper, evaluate_suite, on_threads
+from pickysteve.flows.fetching import publish_engines
 from pickysteve.flows.settings import Settings
 from pickysteve.flows.suite import Task, read_suite
 from pickysteve.flows.suite_rows import read_rows
@@ -110,6 +111,7 @@ def _evaluate(
     own = settings.model_copy(update={"registry": suite.entry.registry})
     # opened anew for each run: an engine remembers texts, and a remembered answer would count twice
     engines = plan.opener(own, lambda phase, done, total: progress(f"{name}, {phase}", done, total))
+    publish_engines(engines, own)
     suite.fingerprints = fingerprints(engines, own)
     suite.floor = engines.calibration.fitted.floor_for(own.floor.mode, own.floor.risk)
     suite.evaluations.append(

@@ -83,6 +83,21 @@ def test_an_unknown_suite_and_a_missing_table_get_one_sentence(invoke, tiny_tabl
     assert isinstance(result.exception, SuiteInvalid) and "--table" in str(result.exception)
 
 
+def test_dask_without_task_runs_is_no_way_to_run(invoke, tiny_table, tmp_path):
+    result = invoke("trifecta", "--table", tiny_table, "--out", tmp_path / "out", "--dask", "local")
+    assert isinstance(result.exception, SettingsInvalid)
+    assert "--orchestrated" in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_is_put_into_shared_storage_with_its_page(invoke, tiny_table, accepted, tmp_path, monkeypatch):
+    monkeypatch.setenv("PS_SHARED", f"file://{tmp_path}")
+    out, baseline = accepted
+    assert again(invoke, tiny_table, out, baseline).exit_code == 0
+    for name in ("report.html", "trifecta.json"):
+        assert (tmp_path / "runs" / out.name / name).read_bytes() == (out / name).read_bytes()
+
+
 def test_the_report_is_written_anew_and_its_place_printed(invoke, accepted):
     out, _ = accepted
     (out / "report.html").unlink()

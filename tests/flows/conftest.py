@@ -60,6 +60,15 @@ def on_server(server):
         yield server
 
 
+@pytest.fixture(scope="session")
+def cluster(own_home: Path):
+    """A Dask cluster of two processes, as somebody else's: known by its scheduler's address."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as running:
+        yield running
+
+
 @pytest.fixture
 def server_task_runs(on_server):
     """Reads the task runs of a flow run; the server records them a moment after they end."""

@@ -4,7 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pickysteve.errors import RunsUnwritable, SuiteInvalid
-from pickysteve.flows.evaluate import PlainBm25, evaluate_suite
+from pickysteve.flows.answering import PlainBm25
+from pickysteve.flows.evaluate import evaluate_suite
 from pickysteve.flows.suite import Task
 from pickysteve.tasks.log import list_traces
 
