@@ -175,4 +175,4 @@ class HostedModel:
 
 def _backoff(number: int) -> float:
     """Seconds before another try: doubled each time, with jitter, so that callers do not come together."""
-    return BACKOFF_SECONDS * 2**number * (1 + random.random())  # noqa: S311
+    return float(BACKOFF_SECONDS * 2**number * (1 + random.random()))  # noqa: S311
