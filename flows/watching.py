@@ -43,19 +43,19 @@ def watched_places(registry: Path) -> tuple[Path, ...]:
 
 
 def watch_registry(registry: Path, tell: Callable[[str], None], stop: threading.Event | None = None) -> None:
-    """Announce each change until stopped; raises as `watched_places` does, and ServerMissing."""
+    """Announce the registry, and each change until stopped; raises ServerMissing, and as above."""
     stop = stop or threading.Event()
     with orchestrated_session() as client:
         while not stop.is_set():
             places = watched_places(registry)
             tell(f"watching {', '.join(map(str, places))}")
-            for changes in watch(
-                *places, debounce=SETTLE_MILLISECONDS, stop_event=stop, raise_interrupt=True
-            ):
+            # for what changed while nobody watched
+            announce_change(client, registry)
+            for changes in watch(*places, debounce=SETTLE_MILLISECONDS, stop_event=stop):
                 tell(f"{len(changes)} files changed")
-                announce_change(client, registry)
                 if is_set(registry) and str(registry) in {path for _, path in changes}:
                     break  # it may name other folders now
+                announce_change(client, registry)
 
 
 def announce_change(client: SyncPrefectClient, registry: Path) -> None:
