@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 from prefect import Flow, flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
@@ -31,7 +32,7 @@ from pickysteve.flows.engines import open_engines
 from pickysteve.flows.run_page import STATE_NAMES, hash_name, result_name, run_artifacts, state_message
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.tasks.stage import Orchestrated
-from pickysteve.tasks.values import Request, Trace
+from pickysteve.tasks.values import Degradation, Request, Trace
 
 __all__ = ["make_request_flow", "orchestrated_session", "pick_orchestrated", "request_flow"]
 
@@ -78,7 +79,7 @@ request_flow = make_request_flow()
 
 @contextmanager
 def orchestrated_session() -> Iterator[SyncPrefectClient]:
-    """Talk to the standing server with what a request can afford; raises ServerMissing at once.
+    """Talk to the standing server with what a request can afford; raises ServerMissing, without one at once.
 
     Heartbeats make every sync flow wait up to a second at its end, each run would build a client of
     its own, and an ephemeral server takes 15 s to start: none of that here.
@@ -93,29 +94,51 @@ def orchestrated_session() -> Iterator[SyncPrefectClient]:
     }
     with temporary_settings(changes):
         url = PREFECT_API_URL.value()
-        remedy = 'run "prefect server start" and set PREFECT_API_URL=http://127.0.0.1:4200/api'
+        remedy = 'run "pickysteve up" or "prefect server start", and set PREFECT_API_URL as it says'
         if not url:
             raise ServerMissing(f"An orchestrated run needs a standing Prefect server: {remedy}.")
         with SyncClientContext(), get_client(sync_client=True) as client:
             if client.api_healthcheck() is not None:
                 raise ServerMissing(f"No Prefect server answers at {url}: {remedy}.")
-            yield client
+            try:
+                yield client
+            except (httpx.TransportError, httpx.HTTPStatusError) as error:
+                if isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500:
+                    raise
+                raise ServerMissing(
+                    f"The Prefect server at {url} stopped answering in the middle ({type(error).__name__}): "
+                    "see that it runs, and repeat the command."
+                ) from error
 
 
 def pick_orchestrated(request: Request, engines: Engines, settings: Settings) -> Trace:
-    """Run one request as a flow run on the standing server."""
+    """Run one request as a flow run on the standing server.
+
+    A server that is lost after the answer is no reason to lose that; the trace then says so. Raises
+    ServerMissing when it is lost before.
+    """
     traces: list[Trace] = []
     run: Any = make_request_flow((engines, settings), traces.append)
-    with orchestrated_session():
-        state = run(
-            request.text,
-            registry=str(settings.registry),
-            exclude=list(request.exclude),
-            return_state=True,
-        )
+    try:
+        with orchestrated_session():
+            state: State[Any] = run(
+                request.text,
+                registry=str(settings.registry),
+                exclude=list(request.exclude),
+                return_state=True,
+            )
+    except ServerMissing as error:
+        if not traces:
+            raise
+        return _unreported(traces[0], str(error))
     if not traces:
         state.result()  # raises what went wrong
-    return traces[0]
+    return traces[0] if state.is_completed() else _unreported(traces[0], state.message or state.name or "")
+
+
+def _unreported(trace: Trace, why: str) -> Trace:
+    lost = Degradation(stage="the report to Prefect", reason=why)
+    return trace.model_copy(update={"degraded": (*trace.degraded, lost)})
 
 
 def _publish(trace: Trace, runs_dir: Path) -> None:

@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
+import httpx
 import model_hosts as hosts
 import pytest
+from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.results import ResultStore
@@ -224,6 +226,39 @@ def test_without_a_server_the_session_says_how_to_start_one():
         orchestrated_session(),
     ):
         pass
+
+
+@pytest.fixture
+def lost_at(monkeypatch):
+    """The server is gone from this call of the client on."""
+
+    def patch(name):
+        def fails(*_, **__):
+            raise httpx.ConnectError("gone")
+
+        monkeypatch.setattr(SyncPrefectClient, name, fails)
+
+    return patch
+
+
+@pytest.mark.parametrize("call", ["create_artifact", "update_flow_run"])
+def test_a_server_that_is_lost_after_the_answer_does_not_lose_it(
+    on_server, engines, small_settings, lost_at, call
+):
+    lost_at(call)
+    trace = pick_orchestrated(Request(text="why is this query slow"), engines, small_settings)
+    assert trace.pick.skills == ("postgres-tuning",)
+    (lost,) = trace.degraded
+    assert lost.stage == "the report to Prefect"
+    assert "gone" in lost.reason
+
+
+def test_a_server_that_is_lost_before_the_answer_is_told_in_one_sentence(
+    on_server, engines, small_settings, lost_at
+):
+    lost_at("create_flow_run")
+    with pytest.raises(ServerMissing, match="repeat the command"):
+        pick_orchestrated(Request(text="why is this query slow"), engines, small_settings)
 
 
 def test_a_fault_of_a_model_does_not_stay_in_the_cache(on_server, engines, small_settings, host):
