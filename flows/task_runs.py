@@ -13,7 +13,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from pickysteve.errors import SettingsInvalid, WorkerMissing
 
-__all__ = ["RunnerName", "open_runner", "spread"]
+__all__ = ["RunnerName", "check_runner", "open_runner", "spread"]
 
 RunnerName = Literal["threads", "dask"]
 ONE_THREAD_EACH = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -21,18 +21,27 @@ ONE_THREAD_EACH = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL
 CONNECT_SECONDS = 10
 
 
+def check_runner(kind: RunnerName, scheduler: str | None) -> None:
+    """Raise SettingsInvalid for an address without Dask, or Dask without its packages."""
+    if kind == "threads" and scheduler:
+        raise SettingsInvalid(f"Threads have no scheduler: leave out {scheduler}, or choose dask.")
+    if kind == "dask":
+        try:
+            import prefect_dask.task_runners  # noqa: F401
+        except ImportError as error:
+            raise SettingsInvalid('Dask is not installed: run "pip install pickysteve[dask]".') from error
+
+
 @contextmanager
 def open_runner(kind: RunnerName, workers: int, scheduler: str | None = None) -> Iterator[TaskRunner[Any]]:
     """A runner for the surrounding flow, closed with it.
 
     Dask without a scheduler's address is a cluster of `workers` processes on this machine; with one, the
-    cluster is there and has the workers that it has. Raises SettingsInvalid for an address without Dask or
-    Dask without its packages, and WorkerMissing when no scheduler answers, it wants
-    certificates, or it has no workers.
+    cluster is there and has the workers that it has. Raises as `check_runner` does, and WorkerMissing when
+    no scheduler answers, it wants certificates, or it has no workers.
     """
+    check_runner(kind, scheduler)
     if kind == "threads":
-        if scheduler:
-            raise SettingsInvalid(f"Threads have no scheduler: leave out {scheduler}, or choose dask.")
         threads: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=workers)
         with threads:
             yield threads
@@ -43,10 +52,8 @@ def open_runner(kind: RunnerName, workers: int, scheduler: str | None = None) ->
 
 @contextmanager
 def _dask(workers: int, scheduler: str | None) -> Iterator[TaskRunner[Any]]:
-    try:
-        from prefect_dask.task_runners import DaskTaskRunner
-    except ImportError as error:
-        raise SettingsInvalid('Dask is not installed: run "pip install pickysteve[dask]".') from error
+    from prefect_dask.task_runners import DaskTaskRunner
+
     if scheduler is None:
         own = {
             "n_workers": workers,

@@ -24,7 +24,7 @@ from pickysteve.flows.report.words import markdown_summary, outcome_words
 from pickysteve.flows.request import orchestrated_session
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
-from pickysteve.flows.task_runs import RunnerName, open_runner, spread
+from pickysteve.flows.task_runs import RunnerName, check_runner, open_runner, spread
 from pickysteve.flows.trifecta_baseline import read_baseline
 from pickysteve.flows.trifecta_report import TrifectaReport
 from pickysteve.flows.trifecta_run import TrifectaPlan, new_run_folder, run_trifecta
@@ -118,6 +118,8 @@ def trifecta_orchestrated(
     scheduler: str | None = None,
 ) -> TrifectaReport:
     """Run a plan as a flow run on the standing server; raises ServerMissing when there is none."""
+    # what the caller got wrong is told before there is a flow run to fail
+    check_runner(runner, scheduler)
     reports: list[TrifectaReport] = []
     run: Any = make_trifecta_flow(plan, settings, reports.append, progress)
     with orchestrated_session():

@@ -1,5 +1,6 @@
 """The trifecta on a real Prefect server: the same rows, a state by the outcome, a linked report."""
 
+import sys
 import time
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.sorting import FlowRunSort
 
+from pickysteve.errors import SettingsInvalid
 from pickysteve.flows.request import orchestrated_session
 from pickysteve.flows.suite_rows import read_rows
 from pickysteve.flows.trifecta import trifecta_orchestrated
@@ -25,6 +27,11 @@ pytestmark = pytest.mark.server
 def latest_run():
     with orchestrated_session() as client:
         return client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)[0]
+
+
+def flow_runs():
+    with orchestrated_session() as client:
+        return {run.id for run in client.read_flow_runs()}
 
 
 def task_runs(flow_run_id, expected):
@@ -77,3 +84,13 @@ def test_a_regression_is_a_failed_state_of_that_name_with_the_rows_and_the_page(
     assert set(by_key) == {"trifecta", "trifecta-report"}
     assert (tmp_path / "out" / "report.html").resolve().as_uri() in str(by_key["trifecta-report"].data)
     assert "answered exactly as asked" in str(by_key["trifecta"].data)
+
+
+def test_what_cannot_run_is_told_before_there_is_a_flow_run(
+    on_server, tiny_plan, small_settings, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "prefect_dask.task_runners", None)
+    before = flow_runs()
+    with pytest.raises(SettingsInvalid, match=r"pickysteve\[dask\]"):
+        trifecta_orchestrated(tiny_plan(tmp_path / "out"), small_settings, runner="dask")
+    assert flow_runs() == before
