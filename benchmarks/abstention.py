@@ -40,7 +40,7 @@ from pickysteve.flows.suite_rows import read_rows
 from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
 from pickysteve.flows.trifecta_report import read_report, suite_folder
 from pickysteve.flows.trifecta_run import TrifectaPlan, run_trifecta
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.tasks.engines.embedder import MiniLM
 from pickysteve.tasks.engines.features import SCORING_VERSION
 from pickysteve.tasks.engines.index import SearchIndex

@@ -37,7 +37,8 @@ from pickysteve.flows.gate_corpora import (
 )
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.engines.guard import Guard
-from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_request
+from pickysteve.tasks.gate import GateConfig, judge_document, judge_request
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 
 RATES = (0.005, 0.01, 0.02, 0.03, 0.05)
 

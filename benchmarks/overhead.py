@@ -24,10 +24,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from pickysteve.calibration.figures import latency
 
 AT_ONCE = (1, 4, 8)
 EPHEMERAL_RUNS = 20
@@ -232,7 +233,14 @@ def timed(ask: Ask, text: str) -> float:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    return {"p50": round(float(np.median(values)), 1), "p95": round(float(np.percentile(values, 95)), 1)}
+    """Median and 95th percentile, with the bootstrap 95 % interval of the median."""
+    found = latency(values)
+    assert found is not None
+    low, high = found.p50_interval
+    return {
+        name: round(value, 1)
+        for name, value in (("p50", found.p50), ("low", low), ("high", high), ("p95", found.p95))
+    }
 
 
 def size(database: Path) -> int:
@@ -252,12 +260,12 @@ def error_console() -> Console:
 
 def show(figures: dict[str, Any], console: Console) -> None:
     def ms(found: dict[str, float]) -> str:
-        return f"{found['p50']:,.0f} / {found['p95']:,.0f}"
+        return f"{found['p50']:,.0f} [{found['low']:,.0f}, {found['high']:,.0f}] / {found['p95']:,.0f}"
 
     console.print(
         f"{figures['skills']} skills, {figures['cores']} cores, load {figures['load before']:.1f} before"
     )
-    table = Table(title="one request, p50 / p95 ms")
+    table = Table(title="one request, p50 [95 % interval] / p95 ms")
     for name in ("direct", "standing server", "Prefect's share", "ephemeral, later runs"):
         table.add_column(name, justify="right")
     ephemeral = figures["ephemeral"]

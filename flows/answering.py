@@ -22,7 +22,7 @@ from pickysteve.flows.asking import read_request
 from pickysteve.flows.dag import Engines, pick_context
 from pickysteve.flows.engines import index_folder, open_engines_on
 from pickysteve.flows.fetching import calibration_digest, index_with, with_calibration
-from pickysteve.flows.opened import on_one_core, opened_once
+from pickysteve.flows.opened import opened_once
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.suite import Task
 from pickysteve.flows.suite_rows import SuiteRow, row_parts, suite_row
@@ -143,9 +143,7 @@ def _open(job: RowJob) -> Answerer:
     if job.has_key and not settings.llm.api_key.get_secret_value():
         # its stages would fall back without the model, in rows that look like the caller's
         raise SettingsInvalid("This worker has no key for the model host: set PS_LLM__API_KEY where it runs.")
-    with on_one_core():
-        engines = open_engines_on(index_with(job.index_digest, job.index, settings), settings)
-        engines.encoder.encode(["the model is loaded at the first text"])
+    engines = open_engines_on(index_with(job.index_digest, job.index, settings), settings)
     parts = row_parts(engines, settings)
     baseline = PlainBm25(engines.index)
     return Answerer(engines, settings, baseline, parts, job.must_block, carries=True)

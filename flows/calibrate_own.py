@@ -16,7 +16,7 @@ from pickysteve.flows.fitting import fit_reranker
 from pickysteve.flows.fitting_pairs import calibrate_pairs
 from pickysteve.flows.scenes import SEED, MemoEmbedder, Split
 from pickysteve.flows.suite import Task, read_suite
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.tasks.engines.cross_encoder import PairScorer
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.index import SearchIndex

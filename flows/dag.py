@@ -19,7 +19,8 @@ from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, Reranker
 from pickysteve.tasks.execute import Executor, execute, unseen
 from pickysteve.tasks.floor import floor
-from pickysteve.tasks.gate import gate_documents, gate_fingerprint, gate_request
+from pickysteve.tasks.gate import gate_documents, gate_request
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 from pickysteve.tasks.judge_model import judge
 from pickysteve.tasks.knowledge import knowledge
 from pickysteve.tasks.log import check_writable, log, new_run_id
@@ -136,8 +137,8 @@ def _decide(request: Request, engines: Engines, settings: Settings, run: Run) ->
 
 
 def _blocked(verdict: Verdict) -> Pick:
-    rules = dict.fromkeys(finding.rule for finding in verdict.findings if finding.severity == "block")
-    return Pick(status="blocked_request", reasons=tuple(f"the gate found {rule}" for rule in rules))
+    reasons = tuple(f"the gate found {rule}" for rule in verdict.blocking_rules)
+    return Pick(status="blocked_request", reasons=reasons)
 
 
 def _refused(refused: tuple[Candidate, ...]) -> Pick:

@@ -18,7 +18,8 @@ from pickysteve.flows.scanning import Progress, quiet
 from pickysteve.flows.settings import Settings
 from pickysteve.flows.shared import open_shared
 from pickysteve.registry.catalogue import Catalogue
-from pickysteve.registry.index import IndexData, read_index
+from pickysteve.registry.index import read_index
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.tasks.engines.cross_encoder import CrossEncoder, PairScorer
 from pickysteve.tasks.engines.embedder import Embedder, MiniLM, open_encoder
 from pickysteve.tasks.engines.features import SCORING_VERSION
@@ -26,7 +27,7 @@ from pickysteve.tasks.engines.fusion import FusionReranker
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration, EmbeddedReranker, Reranker
-from pickysteve.tasks.gate import gate_fingerprint
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 from pickysteve.tasks.roles import Role, Roles, open_roles
 
 __all__ = [

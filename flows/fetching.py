@@ -11,7 +11,8 @@ from pickysteve.flows.dag import Engines
 from pickysteve.flows.engines import calibration_file, index_folder, open_scorer
 from pickysteve.flows.settings import Settings
 from pickysteve.flows.shared import open_shared
-from pickysteve.registry.index import IndexData, current_digest, read_index
+from pickysteve.registry.index import current_digest, read_index
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.tasks.engines.embedder import open_encoder
 
 __all__ = ["calibration_digest", "index_with", "publish_engines", "publish_run", "with_calibration"]

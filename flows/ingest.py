@@ -15,7 +15,8 @@ from pickysteve.errors import IndexCorrupt, IndexMissing, RegistryEmpty, SkillFo
 from pickysteve.flows.scanning import Progress, Scanner, note_texts, quiet, scan_texts, surfaces
 from pickysteve.registry.catalogue import Catalogue, build_catalogue
 from pickysteve.registry.graph import Edge, graph_file, read_graph
-from pickysteve.registry.index import IndexData, Vector, read_index, write_index
+from pickysteve.registry.index import read_index, write_index
+from pickysteve.registry.index_tables import IndexData, Vector
 from pickysteve.registry.models import Problem, Skill, Unit, Verdict
 from pickysteve.registry.passages import passages
 from pickysteve.registry.verdicts import TextSurface
@@ -205,9 +206,7 @@ def _without_refused_notes(skill: Skill, verdicts: dict[str, Verdict], problems:
 
 
 def _refusal(path: str, verdict: Verdict) -> Problem:
-    rules = (
-        ", ".join(dict.fromkeys(f.rule for f in verdict.findings if f.severity == "block")) or "not scannable"
-    )
+    rules = ", ".join(verdict.blocking_rules) or "not scannable"
     remedy = "it is never handed over: remove the passage, or decide with pickysteve skills review"
     return Problem(path=path, reason=f"refused by the gate ({rules})", remedy=remedy)
 

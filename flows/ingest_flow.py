@@ -46,10 +46,10 @@ encode: Task[..., str] = Task(
 class _TaskRuns:
     """Judges and encodes in task runs of the surrounding flow, a batch each."""
 
-    def __init__(self, runner: TaskRunner[Any], settings: Settings, *, one_core: bool) -> None:
+    def __init__(self, runner: TaskRunner[Any], settings: Settings) -> None:
         self.runner = runner
         self.encoder = open_encoder(settings.embed)
-        job = IngestJob(gate=settings.gate, embed=settings.embed, one_core=one_core, ingest=new_run_id())
+        job = IngestJob(gate=settings.gate, embed=settings.embed, ingest=new_run_id())
         self.job = job.model_dump_json()
 
     def judge(self, texts: list[tuple[str, TextSurface]]) -> Iterator[tuple[TextSurface, Verdict]]:
@@ -95,7 +95,7 @@ def ingest_flow(
 
 def _ingested(settings: Settings, kind: RunnerName, workers: int, scheduler: str | None) -> State[Any]:
     with open_runner(kind, workers, scheduler) as opened:
-        done = ingest(settings, helpers=_TaskRuns(opened, settings, one_core=kind == "dask"))
+        done = ingest(settings, helpers=_TaskRuns(opened, settings))
     if done.data.problems:
         _publish(done.data.problems)
     units, problems = len(done.data.units), len(done.data.problems)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from pickysteve.errors import WorkerMismatch
-from pickysteve.flows.opened import on_one_core, opened_once
+from pickysteve.flows.opened import opened_once
 from pickysteve.registry.models import Value, Verdict
 from pickysteve.registry.verdicts import TextSurface
 from pickysteve.tasks.engines.embedder import EmbedConfig, Embedder, open_encoder
@@ -47,8 +47,6 @@ class IngestJob(Value):
 
     gate: GateConfig
     embed: EmbedConfig
-    one_core: bool
-    """Whether the process has siblings on the other cores."""
     ingest: str
     """A name for this ingest: what was opened for another may be out of date."""
 
@@ -136,11 +134,7 @@ def _readers(job: str) -> _Readers:
 
 def _open(words: str) -> _Readers:
     job = IngestJob.model_validate_json(words)
-    readers = _Readers(open_encoder(job.embed), Guard(), job.gate)
-    if job.one_core:
-        with on_one_core():
-            readers.encoder.encode(["the model is loaded at the first text"])
-    return readers
+    return _Readers(open_encoder(job.embed), Guard(), job.gate)
 
 
 def _unreadable() -> WorkerMismatch:

@@ -13,7 +13,8 @@ from pickysteve.registry.models import Verdict
 from pickysteve.tasks.audit import DocumentAuditor
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.llm import LlmConfig
-from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_request
+from pickysteve.tasks.gate import GateConfig, judge_document, judge_request
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 from pickysteve.tasks.roles import Roles, open_roles
 
 __all__ = ["GateJudge", "Surface", "gate_judge", "judge_lines", "verdict_record"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import TypeVar, cast
 
-__all__ = ["adopted", "on_one_core", "opened_once"]
+__all__ = ["adopted", "opened_once"]
 
 Thing = TypeVar("Thing")
 
@@ -55,21 +54,3 @@ def opened_once(key: str, open_it: Callable[[], Thing]) -> Thing:
         while len(_HELD.own) > KEPT:
             _HELD.own.popitem(last=False)
         return thing
-
-
-@contextmanager
-def on_one_core() -> Iterator[None]:
-    """Keep this thread on one core, where the system can.
-
-    onnxruntime makes a pool of a thread for each core that it may run on when a model is loaded, and no
-    variable of the environment changes that. A worker has its siblings on the other cores.
-    """
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)

@@ -23,7 +23,7 @@ from pickysteve.calibration.risk import least_answered, risk_controlled_floor
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.ingest import index_own_data
 from pickysteve.flows.scenes import SEED
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.registry.models import Value
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.index import SearchIndex

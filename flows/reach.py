@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pickysteve.flows.dag import Engines
 from pickysteve.flows.settings import Settings
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.registry.models import Skill, Value
 from pickysteve.tasks.engines.bm25 import count_terms
 from pickysteve.tasks.engines.index import SearchIndex

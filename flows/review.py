@@ -13,7 +13,7 @@ from typing import Any, Literal
 from platformdirs import user_data_path
 
 from pickysteve.errors import SettingsInvalid
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.registry.models import Finding, Unit, Value, Verdict
 from pickysteve.seal import operator_seal
 from pickysteve.tasks.gate import OPERATOR, text_digest

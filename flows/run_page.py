@@ -229,8 +229,7 @@ def _ids(names: Sequence[str]) -> str:
 
 
 def _rules(verdict: Verdict | None) -> str:
-    found = [finding.rule for finding in verdict.findings if finding.severity == "block"] if verdict else []
-    return _ids(list(dict.fromkeys(found)))
+    return _ids(verdict.blocking_rules if verdict else ())
 
 
 def _output(trace: Trace, stage: str, kind: type[Out]) -> Out | None:

@@ -13,7 +13,8 @@ from pickysteve.registry.verdicts import TextSurface, VerdictStore
 from pickysteve.tasks.audit import UNAUDITED, DocumentAuditor
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.index import text_digest
-from pickysteve.tasks.gate import OPERATOR, GateConfig, gate_fingerprint, judge_document, judge_note
+from pickysteve.tasks.gate import OPERATOR, GateConfig, judge_document, judge_note
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 from pickysteve.tasks.roles import OFF, Role
 
 __all__ = ["Judged", "Progress", "Scanner", "is_provisional", "note_texts", "quiet", "scan_texts", "surfaces"]

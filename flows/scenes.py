@@ -21,7 +21,7 @@ from pickysteve.calibration.logit import Choice
 from pickysteve.errors import RegistryMissing
 from pickysteve.flows.ingest import index_own_data
 from pickysteve.flows.suite import Task, read_suite
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.tasks.engines.embedder import Embedder
 from pickysteve.tasks.engines.features import pair_features, request_features
 from pickysteve.tasks.engines.index import SearchIndex

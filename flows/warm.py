@@ -15,7 +15,7 @@ from pickysteve.flows.engines import current_index, engines_on, ingest, open_cal
 from pickysteve.flows.review import decided
 from pickysteve.flows.scanning import Progress, Scanner, is_provisional, quiet, surfaces
 from pickysteve.flows.settings import Settings
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.registry.models import Problem, Value, Verdict
 from pickysteve.tasks.engines.embedder import open_encoder
 from pickysteve.tasks.engines.guard import Guard
@@ -124,14 +124,10 @@ def refused_documents(data: IndexData) -> tuple[RefusedDocument, ...]:
             unit_id=unit.unit_id,
             source=unit.source,
             sha256=text_digest(unit.text),
-            rules=_blocks(verdict) if verdict else ("no-verdict",),
+            rules=verdict.blocking_rules if verdict else ("no-verdict",),
         )
         for unit, verdict in sorted(refused, key=lambda pair: pair[0].unit_id)
     )
-
-
-def _blocks(verdict: Verdict) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(finding.rule for finding in verdict.findings if finding.severity == "block"))
 
 
 def _refused(documents: Iterable[RefusedDocument]) -> RegistryRefused:

@@ -91,6 +91,11 @@ class Verdict(Value):
     """Of the gate that judged: scanner version, model, rules, thresholds."""
 
     @property
+    def blocking_rules(self) -> tuple[str, ...]:
+        """The names of the rules that block, each once: never the passages that they found."""
+        return tuple(dict.fromkeys(found.rule for found in self.findings if found.severity == "block"))
+
+    @property
     def degraded(self) -> str:
         """Why a model that should have been heard was not; empty when it was, or when there is none."""
         failed = (finding for finding in self.findings if finding.rule.startswith(UNADJUDICATED))

@@ -8,11 +8,8 @@ that weighs the softer ones.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Literal, Protocol, TypeGuard
 
 from pickysteve.registry.models import Finding, Unit, Verdict
@@ -25,17 +22,16 @@ from pickysteve.tasks.engines.dossier import document_features, read_document
 from pickysteve.tasks.engines.evidence import Window
 from pickysteve.tasks.engines.guard import Guard, RequestReading, head_scores
 from pickysteve.tasks.gate_config import GateConfig
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 from pickysteve.tasks.roles import MODEL_STAGE_SECONDS, OFF, Role
-from pickysteve.tasks.stage import source_digest, stage
+from pickysteve.tasks.stage import stage
 from pickysteve.tasks.values import Candidate, Candidates, Request
 
 __all__ = [
     "OPERATOR",
-    "READERS",
     "GateConfig",
     "VerdictIndex",
     "gate_documents",
-    "gate_fingerprint",
     "gate_request",
     "judge_document",
     "judge_documents",
@@ -59,40 +55,6 @@ class VerdictIndex(Protocol):
         """The authenticated verdict of ingest, if there is one."""
 
 
-READERS = (
-    "adjudicate.py",
-    "gate.py",
-    *(
-        f"engines/{name}"
-        for name in (
-            "auditor.py",
-            "channels.py",
-            "classifier.py",
-            "code_rules.py",
-            "codecs.py",
-            "defence.py",
-            "defender.py",
-            "directives.py",
-            "disguise.py",
-            "dossier.py",
-            "evidence.py",
-            "grammar.py",
-            "guard.py",
-            "lexicon.py",
-            "lexicon.toml",
-            "reported.py",
-            "rules.py",
-            "senses.py",
-            "speech.py",
-            "speech_words.py",
-            "text_rules.py",
-            "views.py",
-            "vocabulary.py",
-            "windows.py",
-        )
-    ),
-)
-"""The files whose code decides a verdict."""
 OPERATOR = "operator"
 """The rule that stands for a decision of the operator about this very text."""
 # A single word, such as "uncensored" in an essay's subject, is a feature of the head and no verdict.
@@ -250,27 +212,6 @@ def text_digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def gate_fingerprint(defender: Guard, config: GateConfig, role: Role = OFF) -> str:
-    """SHA-256 over all that decides a verdict: scanner, heads, code and thresholds; not the policy.
-
-    `role` is the adjudicator of requests, or the auditor of documents; one that is off changes nothing.
-    """
-    parts = {
-        "guard": defender.fingerprint,
-        "code": _code_digest(),
-        "config": config.model_dump(mode="json", exclude={"policy"}),
-        "model": role.fingerprint,
-    }
-    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-@cache
-def _code_digest() -> str:
-    """Of what reads and weighs a text: any change of it ends every verdict."""
-    here = Path(__file__).resolve().parent
-    return source_digest([here / name for name in READERS])
-
-
 def judge_documents(
     candidates: Candidates, index: VerdictIndex, defender: Guard, config: GateConfig, auditor: Role = OFF
 ) -> Candidates:
@@ -310,7 +251,7 @@ def _holds(stored: Verdict | None, text: str, fingerprint: str) -> TypeGuard[Ver
 
 
 def _refused_for_good(verdict: Verdict) -> bool:
-    rules = [finding.rule for finding in verdict.findings if finding.severity == "block"]
+    rules = verdict.blocking_rules
     return not verdict.allowed and any(rule == OPERATOR or rule.startswith(AUDITOR) for rule in rules)
 
 

@@ -6,9 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -144,6 +146,21 @@ def llama_as_ollama(llama):
     """The same model behind Ollama's native API."""
     with model_hosts.running(model_hosts.OllamaWire(llama.handle_chat_completions, "smollm2")) as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def wait_until() -> Callable[..., Any]:
+    """Asks again and again until there is something; fails after `seconds`."""
+
+    def wait(found: Callable[[], Any], seconds: float = 120, pause: float = 0.5) -> Any:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if value := found():
+                return value
+            time.sleep(pause)
+        raise AssertionError(f"not within {seconds} s")
+
+    return wait
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,16 +29,6 @@ from pickysteve.tasks.log import list_traces
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.server
-
-
-def wait_until(found: Callable[[], Any], seconds: float = 120, pause: float = 0.5) -> Any:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if value := found():
-            return value
-        time.sleep(pause)
-    log = (standing_folder() / "worker.log").read_text(errors="replace")[-3000:]
-    raise AssertionError(f"not within {seconds} s; the worker said:\n{log}")
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +73,22 @@ def started(client: SyncPrefectClient, deployment: str, **parameters: Any) -> Fl
     return client.create_flow_run_from_deployment(found.id, parameters=parameters)
 
 
-def finished(client: SyncPrefectClient, run: FlowRun) -> FlowRun:
-    def end() -> FlowRun | None:
-        now = client.read_flow_run(run.id)
-        return now if now.state is not None and now.state.is_final() else None
+@pytest.fixture
+def finished(client: SyncPrefectClient, wait_until: Callable[..., Any]) -> Callable[[FlowRun], FlowRun]:
+    """Waits for the end of a run; what the worker said is told where none comes."""
 
-    return wait_until(end)
+    def wait(run: FlowRun) -> FlowRun:
+        def end() -> FlowRun | None:
+            now = client.read_flow_run(run.id)
+            return now if now.state is not None and now.state.is_final() else None
+
+        try:
+            return wait_until(end)
+        except AssertionError as error:
+            error.add_note((standing_folder() / "worker.log").read_text(errors="replace")[-3000:])
+            raise
+
+    return wait
 
 
 def artifacts(client: SyncPrefectClient, run: FlowRun) -> dict[str, Any]:
@@ -130,7 +129,9 @@ def test_up_again_keeps_what_runs(standing: Standing) -> None:
     assert not [line for line in said if line.startswith("starting")]
 
 
-def test_a_new_skill_starts_an_ingest(client: SyncPrefectClient, registry: Path) -> None:
+def test_a_new_skill_starts_an_ingest(
+    client: SyncPrefectClient, registry: Path, wait_until: Callable[..., Any]
+) -> None:
     shutil.copytree(ROOT / "registry" / "skills" / "pitch-deck", registry / "pitch-deck")
 
     def triggered() -> FlowRun | None:
@@ -141,7 +142,9 @@ def test_a_new_skill_starts_an_ingest(client: SyncPrefectClient, registry: Path)
     assert run.created_by.display_value == "registry changed"
 
 
-def test_a_request_run_leaves_its_parquet_record(client: SyncPrefectClient, runs_dir: Path) -> None:
+def test_a_request_run_leaves_its_parquet_record(
+    client: SyncPrefectClient, runs_dir: Path, finished: Callable[[FlowRun], FlowRun]
+) -> None:
     run = finished(
         client, started(client, "request", request="cargo build fails with a borrow checker error")
     )
@@ -152,7 +155,11 @@ def test_a_request_run_leaves_its_parquet_record(client: SyncPrefectClient, runs
 
 
 def test_a_scheduled_trifecta_fires_and_its_artifacts_and_parquet_can_be_read(
-    client: SyncPrefectClient, tiny_table: Path, tmp_path: Path
+    client: SyncPrefectClient,
+    tiny_table: Path,
+    tmp_path: Path,
+    finished: Callable[[FlowRun], FlowRun],
+    wait_until: Callable[..., Any],
 ) -> None:
     deployment = client.read_deployment_by_name("trifecta/trifecta")
     soon = datetime.now(UTC) + timedelta(seconds=15)
@@ -173,7 +180,7 @@ def test_a_scheduled_trifecta_fires_and_its_artifacts_and_parquet_can_be_read(
         ]
         return runs[0] if runs else None
 
-    run = finished(client, wait_until(fired))
+    run = finished(wait_until(fired))
     assert run.auto_scheduled
     assert run.state is not None and run.state.name == "Passed"
     found = artifacts(client, run)
@@ -187,12 +194,12 @@ def test_a_scheduled_trifecta_fires_and_its_artifacts_and_parquet_can_be_read(
 
 
 def test_of_two_runs_at_once_the_limit_lets_one_in(
-    client: SyncPrefectClient, tiny_table: Path, tmp_path: Path
+    client: SyncPrefectClient, tiny_table: Path, tmp_path: Path, finished: Callable[[FlowRun], FlowRun]
 ) -> None:
     runs = [
         started(client, "trifecta", table=str(tiny_table), out=str(tmp_path / name)) for name in ("a", "b")
     ]
-    ends = {run.state.name: run.state.message for run in (finished(client, run) for run in runs) if run.state}
+    ends = {run.state.name: run.state.message for run in (finished(run) for run in runs) if run.state}
     assert ends.keys() == {"Passed", "Cancelled"}
     assert ends["Cancelled"] == "Deployment concurrency limit reached."
     assert len(list(tmp_path.iterdir())) == 1
@@ -200,7 +207,13 @@ def test_of_two_runs_at_once_the_limit_lets_one_in(
 
 class TestAKilledWorker:
     def test_loses_nothing_and_what_it_ran_goes_on_where_it_stopped(
-        self, client: SyncPrefectClient, standing: Standing, tiny_table: Path, tmp_path: Path
+        self,
+        client: SyncPrefectClient,
+        standing: Standing,
+        tiny_table: Path,
+        tmp_path: Path,
+        finished: Callable[[FlowRun], FlowRun],
+        wait_until: Callable[..., Any],
     ) -> None:
         first = started(client, "trifecta", table=str(tiny_table), out=str(tmp_path), runs=2)
         rows = suite_folder(tmp_path, 1, "tiny") / "rows.jsonl"
@@ -213,7 +226,7 @@ class TestAKilledWorker:
         again = bring_up(standing.port, said.append)
         assert again.worker != standing.worker and again.server == standing.server
         assert any("taking up" in line for line in said)
-        run = finished(client, first)
+        run = finished(first)
         assert run.state is not None and run.state.name == "Passed"
         assert run.run_count == 2
         kept = {json.loads(line)["run_id"] for line in written}
@@ -221,7 +234,12 @@ class TestAKilledWorker:
         assert kept <= {row.run_id for row in read_rows(rows.parent)}
 
     def test_does_not_end_a_run_whose_own_process_lives(
-        self, client: SyncPrefectClient, tiny_table: Path, tmp_path: Path
+        self,
+        client: SyncPrefectClient,
+        tiny_table: Path,
+        tmp_path: Path,
+        finished: Callable[[FlowRun], FlowRun],
+        wait_until: Callable[..., Any],
     ) -> None:
         standing = read_standing()
         assert standing is not None
@@ -232,7 +250,7 @@ class TestAKilledWorker:
         said: list[str] = []
         bring_up(standing.port, said.append)
         assert not [line for line in said if "taking up" in line]
-        run = finished(client, only)
+        run = finished(only)
         assert run.state is not None
         assert (run.state.name, run.run_count) == ("Passed", 1), run.state.message
 

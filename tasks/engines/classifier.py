@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pickysteve.tasks.engines.onnx_session import open_session
+
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
@@ -111,15 +113,11 @@ def _is_noise(tokens: Sequence[int], unknown: int | None) -> bool:
 
 
 def _session(model: bytes) -> InferenceSession:
-    from onnxruntime import InferenceSession, SessionOptions
-
-    options = SessionOptions()
-    options.log_severity_level = 3
     # What is appended to a serialised protobuf message is merged into it, here one more output of the
     # graph (ModelProto.graph = 7, GraphProto.output = 12, ValueInfoProto.name = 1 and type = 2, float).
     output = _field(1, POOLED) + _field(2, _field(1, b"\x08\x01"))
     model += _field(7, _field(12, output))
-    return InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return open_session(model, spinning=True)
 
 
 def _field(number: int, content: bytes) -> bytes:

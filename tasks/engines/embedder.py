@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pickysteve.errors import ModelUnavailable
 from pickysteve.seal import operator_seal
+from pickysteve.tasks.engines.onnx_session import open_session
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -161,13 +162,7 @@ class MiniLM(RememberingEncoder):
 
     @cached_property
     def _session(self) -> InferenceSession:
-        from onnxruntime import InferenceSession, SessionOptions
-
-        options = SessionOptions()
-        options.log_severity_level = 3
-        # a thread that spins while it waits takes the core of whoever has work: half of all CPU time here
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        return InferenceSession(str(self._files / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        return open_session(str(self._files / "model.onnx"), spinning=False)
 
     @cached_property
     def _files(self) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.registry.models import Skill, Unit, Verdict
 from pickysteve.tasks.engines.bm25 import Bm25
 

@@ -33,7 +33,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def job():
-    return IngestJob(gate=GateConfig(), embed=EmbedConfig(), one_core=True, ingest="now").model_dump_json()
+    return IngestJob(gate=GateConfig(), embed=EmbedConfig(), ingest="now").model_dump_json()
 
 
 @pytest.fixture(scope="module")

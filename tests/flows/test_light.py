@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ def test_without_a_server_nothing_is_served() -> None:
 
 @pytest.mark.server
 def test_a_served_deployment_runs_without_pool_and_worker(
-    on_server, small_settings, engines, tmp_path
+    on_server, small_settings, engines, tmp_path, wait_until
 ) -> None:
     start = "from pickysteve.connectors.entry import main; main()"
     place = {
@@ -85,12 +84,3 @@ def deployed(client):
 def final(client, run_id):
     state = client.read_flow_run(run_id).state
     return state if state.is_final() else None
-
-
-def wait_until(found):
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        if value := found():
-            return value
-        time.sleep(0.5)
-    raise AssertionError("not within two minutes")

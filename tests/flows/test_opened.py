@@ -1,12 +1,11 @@
 """What a process holds open: opened once for all who ask, bounded, and the caller's own comes first."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
-from pickysteve.flows.opened import KEPT, adopted, on_one_core, opened_once
+from pickysteve.flows.opened import KEPT, adopted, opened_once
 
 
 def test_threads_that_ask_at_once_share_one_opening():
@@ -39,11 +38,3 @@ def test_a_failed_opening_is_tried_again():
     with pytest.raises(OSError, match="now"):
         opened_once("fails", lambda: (_ for _ in ()).throw(OSError("not now")))
     assert opened_once("fails", lambda: "later") == "later"
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system binds no thread to a core")
-def test_a_thread_is_on_one_core_and_then_on_all_of_before():
-    before = os.sched_getaffinity(0)
-    with on_one_core():
-        assert len(os.sched_getaffinity(0)) == 1
-    assert os.sched_getaffinity(0) == before

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pickysteve.calibration.fitted import EMBEDDED, Fitted
 from pickysteve.errors import SuiteInvalid
 from pickysteve.flows.pairs import LabelledPair, Pairs, load_pairs, read_pairs, with_pair_floor
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 
 SHIPPED = Fitted.model_validate_json(EMBEDDED.read_bytes())
 LINE = '{"id": "1", "request": "a", "skill": "b", "relevant": true, "kind": "positive"}'

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 
 from pickysteve.flows.reach import leave_out, skill_reach
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.tasks.engines.bm25 import count_terms
 from pickysteve.tasks.engines.index import SearchIndex, text_digest
 

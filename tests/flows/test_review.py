@@ -7,7 +7,7 @@ import pytest
 
 from pickysteve.errors import SettingsInvalid
 from pickysteve.flows.review import Decision, decide, decided, find_text, follows, read_decisions, review_list
-from pickysteve.registry.index import IndexData
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.registry.models import Finding, Unit, Verdict
 from pickysteve.tasks.gate import text_digest
 

@@ -1,16 +1,10 @@
 """The trifecta on a real Prefect server: the same rows, a state by the outcome, a linked report."""
 
 import sys
-import time
 from dataclasses import replace
 
 import pytest
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterId,
-    TaskRunFilter,
-    TaskRunFilterFlowRunId,
-)
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.sorting import FlowRunSort
 
 from pickysteve.errors import SettingsInvalid
@@ -34,19 +28,8 @@ def flow_runs():
         return {run.id for run in client.read_flow_runs()}
 
 
-def task_runs(flow_run_id, expected):
-    wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[flow_run_id]))
-    with orchestrated_session() as client:
-        for _ in range(100):
-            runs = client.read_task_runs(task_run_filter=wanted)
-            if len(runs) >= expected and all(run.state and run.state.is_final() for run in runs):
-                return sorted(run.name for run in runs)
-            time.sleep(0.2)
-    raise AssertionError(f"{len(runs)} task runs after 20 s")
-
-
 def test_orchestrated_rows_equal_direct_ones_and_each_is_a_task_run(
-    on_server, tiny_plan, small_settings, tiny_run, tmp_path
+    on_server, tiny_plan, small_settings, tiny_run, tmp_path, server_task_runs
 ):
     report = trifecta_orchestrated(tiny_plan(tmp_path / "out", workers=2), small_settings)
     once = {"run_id", "milliseconds", "stages"}
@@ -58,7 +41,8 @@ def test_orchestrated_rows_equal_direct_ones_and_each_is_a_task_run(
     assert report.orchestrated
     run = latest_run()
     assert (run.state.type, run.state.name) == ("COMPLETED", "Passed")
-    assert task_runs(run.id, len(direct)) == sorted(row.id for row in direct)
+    names = [task_run.name for task_run in server_task_runs(run.id, len(direct))]
+    assert sorted(names) == sorted(row.id for row in direct)
 
 
 def test_a_regression_is_a_failed_state_of_that_name_with_the_rows_and_the_page(

@@ -1,7 +1,6 @@
 """Watching: which places, and that a change becomes an event on a real server."""
 
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -40,7 +39,7 @@ def test_without_a_server_nothing_is_watched(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.server
-def test_a_change_becomes_an_event_and_a_changed_set_is_read_anew(on_server, tmp_path) -> None:
+def test_a_change_becomes_an_event_and_a_changed_set_is_read_anew(on_server, tmp_path, wait_until) -> None:
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
     team = tmp_path / "team.toml"
@@ -78,12 +77,3 @@ def events_of(registry) -> list[dict]:
     with orchestrated_session() as client:
         found = client.request("POST", "/events/filter", json={"filter": wanted}).json()["events"]
     return [event for event in found if event["resource"]["prefect.resource.name"] == str(registry)]
-
-
-def wait_until(found, pause=0.1):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if value := found():
-            return value
-        time.sleep(pause)
-    raise AssertionError("not within a minute")

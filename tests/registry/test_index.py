@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pickysteve.errors import IndexCorrupt, IndexMissing
-from pickysteve.registry.index import TABLES, IndexData, Vector, read_index, write_index
+from pickysteve.registry.index import read_index, write_index
+from pickysteve.registry.index_tables import TABLES, IndexData, Vector
 from pickysteve.registry.models import Example, Finding, Problem, Skill, Unit, Verdict
 from pickysteve.seal import Seal, operator_seal
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pickysteve.calibration.fitted import EMBEDDED, Fitted
-from pickysteve.registry.index import IndexData, Vector
+from pickysteve.registry.index_tables import IndexData, Vector
 from pickysteve.registry.models import Example, Skill, Unit, Verdict
 from pickysteve.tasks.engines.bm25 import count_terms
 from pickysteve.tasks.engines.index import SearchIndex, text_digest

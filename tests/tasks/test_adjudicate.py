@@ -11,7 +11,8 @@ import pytest
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.llm import LlmConfig
-from pickysteve.tasks.gate import GateConfig, gate_fingerprint, gate_request, judge_request
+from pickysteve.tasks.gate import GateConfig, gate_request, judge_request
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 from pickysteve.tasks.roles import OFF, Role, open_roles
 from pickysteve.tasks.stage import Direct
 from pickysteve.tasks.values import Request

@@ -12,7 +12,8 @@ from pickysteve.registry.models import Finding, Unit, Verdict
 from pickysteve.tasks.audit import DocumentAuditor, audit_windows
 from pickysteve.tasks.engines.guard import Guard
 from pickysteve.tasks.engines.llm import LlmConfig, RoleModels
-from pickysteve.tasks.gate import GateConfig, gate_fingerprint, judge_document, judge_documents
+from pickysteve.tasks.gate import GateConfig, judge_document, judge_documents
+from pickysteve.tasks.gate_fingerprint import gate_fingerprint
 from pickysteve.tasks.roles import OFF, Role, open_roles
 from pickysteve.tasks.values import Candidate, Candidates
 

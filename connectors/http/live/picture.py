@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pickysteve.connectors.evidence import evidence_columns, evidence_of
-from pickysteve.connectors.http.live.words import blocking_rules
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.engines.index import SearchIndex
 from pickysteve.tasks.engines.reranker import Calibration
@@ -109,7 +108,7 @@ class Picture:
             "low_confidence": pick.low_confidence,
             "confidence": pick.confidence,
             "floor": self.pool.floor if self.pool else None,
-            "rules": list(blocking_rules(self.verdict)) if self.verdict else [],
+            "rules": list(self.verdict.blocking_rules) if self.verdict else [],
             "reasons": list(pick.reasons),
             "against": self._against(pick),
             "question": pick.question,
@@ -163,7 +162,7 @@ def _difference(first: str, second: str, mine: Mapping[str, float], others: Mapp
 
 
 def _refusal(candidate: Candidate) -> str:
-    rules = blocking_rules(candidate.verdict) if candidate.verdict else ()
+    rules = candidate.verdict.blocking_rules if candidate.verdict else ()
     return f"refused by the gate: {', '.join(rules[:3])}" if rules else "refused by the gate"
 
 

@@ -19,36 +19,13 @@ from pickysteve.tasks.retrieve import retrieve
 from pickysteve.tasks.route_model import route
 from pickysteve.tasks.values import Bundle, Candidates, Compatibility, Execution, Notes, Pick, Pool, Route
 
-__all__ = ["STAGES", "blocking_rules", "stage_words"]
-
-STAGES = tuple(
-    stage.name
-    for stage in (
-        gate_request,
-        route,
-        retrieve,
-        gate_documents,
-        rerank,
-        floor,
-        knowledge,
-        judge,
-        compat,
-        assemble,
-        execute,
-        log,
-    )
-)
+__all__ = ["STAGES", "stage_words"]
 
 
 def stage_words(stage: str, output: Any) -> str:
     """What a stage gave. No text of a request, a skill or a model is in it, but for skill ids."""
     say = _WORDS.get(stage)
     return say(output) if say else ""
-
-
-def blocking_rules(verdict: Verdict) -> tuple[str, ...]:
-    """The names of the rules that block: never the passages that they found."""
-    return tuple(dict.fromkeys(f.rule for f in verdict.findings if f.severity == "block"))
 
 
 def _count(number: int, thing: str) -> str:
@@ -61,7 +38,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 def _gated(verdict: Verdict) -> str:
     if not verdict.allowed:
-        return f"blocked: {', '.join(blocking_rules(verdict))}"
+        return f"blocked: {', '.join(verdict.blocking_rules)}"
     return f"allowed, risk {verdict.risk} ({verdict.score:.2f})"
 
 
@@ -134,3 +111,5 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     execute.name: _executed,
     log.name: lambda _: "kept as Parquet",
 }
+STAGES = tuple(_WORDS)
+"""What a page shows from the start. A model is seldom asked for a question, and that stage is added then."""

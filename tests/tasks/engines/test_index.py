@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pickysteve.registry.index import IndexData, read_index, write_index
+from pickysteve.registry.index import read_index, write_index
+from pickysteve.registry.index_tables import IndexData
 from pickysteve.tasks.engines.index import Ragged, SearchIndex, text_digest
 
 shapes = st.lists(st.integers(0, 4), min_size=1, max_size=5)
