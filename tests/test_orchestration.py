@@ -145,9 +145,7 @@ def test_a_new_skill_starts_an_ingest(
 def test_a_request_run_leaves_its_parquet_record(
     client: SyncPrefectClient, runs_dir: Path, finished: Callable[[FlowRun], FlowRun]
 ) -> None:
-    run = finished(
-        client, started(client, "request", request="cargo build fails with a borrow checker error")
-    )
+    run = finished(started(client, "request", request="cargo build fails with a borrow checker error"))
     assert run.state is not None
     assert (run.state.name, "rust-build-errors" in (run.state.message or "")) == ("Picked", True)
     (record,) = list_traces(runs_dir).runs
