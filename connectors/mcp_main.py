@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from functools import cached_property
@@ -49,6 +50,8 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="pickysteve mcp", description="Serve MCP over standard input.")
     parser.add_argument("--registry", type=Path, help="folder of skills")
     options = parser.parse_args(arguments)
+    # the SDK's thread that waits for input cannot be called off: Python's own way would wait for it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     greet()
     make_mcp_server = _load_sdk()
     make_mcp_server(LateEngine(options.registry), offer_examples=_offers_examples()).run("stdio")
