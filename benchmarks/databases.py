@@ -104,7 +104,8 @@ def run_all(
 
     from pickysteve.flows.asking import read_request
     from pickysteve.flows.engines import open_engines
-    from pickysteve.flows.request import make_request_flow, orchestrated_session
+    from pickysteve.flows.request import make_request_flow
+    from pickysteve.flows.server_session import orchestrated_session
 
     settings = load_settings(registry=given.registry, runs_dir=place / "runs")
     engines = open_engines(settings)

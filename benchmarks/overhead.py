@@ -112,7 +112,7 @@ def on_standing(
 
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    from pickysteve.flows.request import orchestrated_session
+    from pickysteve.flows.server_session import orchestrated_session
 
     logging.getLogger("prefect").setLevel(logging.ERROR)
     direct, orchestrated = asking(engines, settings)

@@ -41,7 +41,8 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     from pickysteve.flows.dag import pick_context
     from pickysteve.flows.engines import open_engines
     from pickysteve.flows.report_direct import report_runs
-    from pickysteve.flows.request import make_request_flow, orchestrated_session
+    from pickysteve.flows.request import make_request_flow
+    from pickysteve.flows.server_session import orchestrated_session
     from pickysteve.flows.settings import load_settings
     from pickysteve.flows.suite import read_suite
     from pickysteve.tasks.stage import Direct

@@ -78,7 +78,8 @@ def run_orchestrated(texts: list[str], settings: object, engines: object) -> dic
     import logging
 
     from pickysteve.flows.dag import pick_context
-    from pickysteve.flows.request import make_request_flow, orchestrated_session
+    from pickysteve.flows.request import make_request_flow
+    from pickysteve.flows.server_session import orchestrated_session
     from pickysteve.tasks.stage import Direct
     from pickysteve.tasks.values import Request
 

@@ -14,7 +14,7 @@ from prefect.events import DeploymentEventTrigger
 from prefect.flows import Flow, load_flow_from_entrypoint
 from prefect.schedules import Schedule
 
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 
 __all__ = ["light_deployments", "serve_flows"]
 

@@ -21,10 +21,10 @@ from prefect.client.schemas.objects import State
 from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Completed
 
-from pickysteve.flows.request import orchestrated_session
 from pickysteve.flows.run_events import run_times, task_events
 from pickysteve.flows.run_page import STATE_NAMES, result_name, run_artifacts, state_message
 from pickysteve.flows.run_times import set_run_times
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.settings import load_settings
 from pickysteve.registry.models import Problem, Value
 from pickysteve.tasks.direct_runs import RecordedRun, find_runs, read_recorded

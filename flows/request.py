@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 from prefect import Flow, flow
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
-from prefect.context import SyncClientContext
 from prefect.runtime import flow_run
-from prefect.settings import (
-    PREFECT_API_URL,
-    PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
-    PREFECT_CLIENT_MAX_RETRIES,
-    PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED,
-    PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
-    PREFECT_LOGGING_TO_API_ENABLED,
-    PREFECT_SERVER_ALLOW_EPHEMERAL_MODE,
-    temporary_settings,
-)
 from prefect.states import Completed
 
 from pickysteve.errors import ServerMissing
@@ -30,11 +17,12 @@ from pickysteve.flows.asking import read_request
 from pickysteve.flows.dag import Engines, pick_context
 from pickysteve.flows.engines import open_engines
 from pickysteve.flows.run_page import STATE_NAMES, hash_name, result_name, run_artifacts, state_message
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.tasks.stage import Orchestrated
 from pickysteve.tasks.values import Degradation, Request, Trace
 
-__all__ = ["make_request_flow", "orchestrated_session", "pick_orchestrated", "request_flow"]
+__all__ = ["make_request_flow", "pick_orchestrated", "request_flow"]
 
 
 def make_request_flow(
@@ -75,40 +63,6 @@ def _open(registry: str | None) -> tuple[Engines, Settings]:
 
 
 request_flow = make_request_flow()
-
-
-@contextmanager
-def orchestrated_session() -> Iterator[SyncPrefectClient]:
-    """Talk to the standing server with what a request can afford; raises ServerMissing, without one at once.
-
-    Heartbeats make every sync flow wait up to a second at its end, each run would build a client of
-    its own, and an ephemeral server takes 15 s to start: none of that here.
-    """
-    changes = {
-        PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False,
-        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
-        PREFECT_LOGGING_TO_API_ENABLED: False,
-        PREFECT_CLIENT_MAX_RETRIES: 3,
-        PREFECT_CLIENT_CSRF_SUPPORT_ENABLED: False,
-        PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED: False,
-    }
-    with temporary_settings(changes):
-        url = PREFECT_API_URL.value()
-        remedy = 'run "pickysteve up" or "prefect server start", and set PREFECT_API_URL as it says'
-        if not url:
-            raise ServerMissing(f"An orchestrated run needs a standing Prefect server: {remedy}.")
-        with SyncClientContext(), get_client(sync_client=True) as client:
-            if client.api_healthcheck() is not None:
-                raise ServerMissing(f"No Prefect server answers at {url}: {remedy}.")
-            try:
-                yield client
-            except (httpx.TransportError, httpx.HTTPStatusError) as error:
-                if isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500:
-                    raise
-                raise ServerMissing(
-                    f"The Prefect server at {url} stopped answering in the middle ({type(error).__name__}): "
-                    "see that it runs, and repeat the command."
-                ) from error
 
 
 def pick_orchestrated(request: Request, engines: Engines, settings: Settings) -> Trace:

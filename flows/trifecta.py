@@ -21,7 +21,7 @@ from pickysteve.flows.evaluate import Mapper
 from pickysteve.flows.fetching import publish_run
 from pickysteve.flows.report.page import write_page
 from pickysteve.flows.report.words import markdown_summary, outcome_words
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.settings import Settings, load_settings
 from pickysteve.flows.suite_table import choose_suites, read_table, suite_table
 from pickysteve.flows.task_runs import RunnerName, check_runner, open_runner, spread

@@ -13,7 +13,7 @@ from prefect.events import Event, Resource
 from watchfiles import watch
 
 from pickysteve.errors import RegistryMissing
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.registry.sources.kinds import FolderSource
 from pickysteve.registry.sources.reading import is_set
 from pickysteve.registry.sources.sets import read_set

@@ -74,7 +74,7 @@ def server_task_runs(on_server):
     """Reads the task runs of a flow run; the server records them a moment after they end."""
     from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterFlowRunId
 
-    from pickysteve.flows.request import orchestrated_session
+    from pickysteve.flows.server_session import orchestrated_session
 
     def read(flow_run_id, expected):
         wanted = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[flow_run_id]))

@@ -9,7 +9,7 @@ from prefect.client.schemas.sorting import FlowRunSort
 
 from pickysteve.calibration.fitted import read_fitted
 from pickysteve.flows.calibrate_flow import calibrate_flow
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.tasks.engines.features import SCORING_VERSION
 
 pytestmark = pytest.mark.server

@@ -20,7 +20,7 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 
 from pickysteve.errors import RunsUnwritable
 from pickysteve.flows.compact import compact
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.tasks.compact import CompactConfig, compact_partition, compact_runs
 from pickysteve.tasks.log import LogConfig, list_traces, read_trace, write_trace
 from pickysteve.tasks.values import Pick, Request, StageRecord, Trace

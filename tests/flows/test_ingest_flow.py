@@ -11,7 +11,7 @@ from prefect.flows import load_flow_from_entrypoint
 
 from pickysteve.flows.engines import index_folder, ingest
 from pickysteve.flows.ingest_flow import ingest_flow
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.settings import load_settings
 from pickysteve.registry.index import read_index
 

@@ -11,7 +11,7 @@ from prefect.client.schemas.objects import StateType
 
 from pickysteve.errors import ServerMissing
 from pickysteve.flows.light import light_deployments, serve_flows
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 
 ROOT = Path(__file__).resolve().parents[2]
 

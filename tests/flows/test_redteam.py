@@ -8,7 +8,7 @@ from prefect.exceptions import FailedRun
 
 from pickysteve.flows.redteam import REGRESSION, redteam
 from pickysteve.flows.redteam_report import RedteamCase, redteam_report, write_baseline
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.registry.models import Verdict
 
 ORDINARY = (

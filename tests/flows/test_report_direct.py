@@ -14,8 +14,9 @@ from pickysteve.errors import ServerMissing
 from pickysteve.flows import report_direct as module
 from pickysteve.flows.dag import pick_context
 from pickysteve.flows.report_direct import WITHHELD, Report, Standing, report_direct, report_runs
-from pickysteve.flows.request import orchestrated_session, pick_orchestrated
+from pickysteve.flows.request import pick_orchestrated
 from pickysteve.flows.run_page import hash_name
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.tasks.log import LogConfig, read_trace, write_trace
 from pickysteve.tasks.partitions import started
 from pickysteve.tasks.stage import Direct

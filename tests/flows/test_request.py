@@ -17,8 +17,9 @@ from prefect.results import ResultStore
 from pickysteve.errors import ServerMissing
 from pickysteve.flows.cache import clear_cache, describe_cache
 from pickysteve.flows.dag import pick_context
-from pickysteve.flows.request import orchestrated_session, pick_orchestrated
+from pickysteve.flows.request import pick_orchestrated
 from pickysteve.flows.run_page import hash_name
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.registry.models import Verdict
 from pickysteve.tasks.cache_files import cache_folder
 from pickysteve.tasks.caching import SealedStorage, ValueSerializer
@@ -215,17 +216,6 @@ def test_no_kept_result_ever_decides_a_verdict(on_server, engines, small_setting
 
     assert pick_orchestrated(attack, engines, small_settings).pick.status == "blocked_request"
     assert pick_orchestrated(ordinary, engines, small_settings).pick.skills == ("brand-voice",)
-
-
-def test_without_a_server_the_session_says_how_to_start_one():
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    with (
-        temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}),
-        pytest.raises(ServerMissing, match="prefect server start"),
-        orchestrated_session(),
-    ):
-        pass
 
 
 @pytest.fixture

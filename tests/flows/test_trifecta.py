@@ -8,7 +8,7 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.sorting import FlowRunSort
 
 from pickysteve.errors import SettingsInvalid
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.suite_rows import read_rows
 from pickysteve.flows.trifecta import trifecta_orchestrated
 from pickysteve.flows.trifecta_baseline import Baseline

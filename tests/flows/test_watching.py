@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pickysteve.errors import RegistryMissing, ServerMissing
-from pickysteve.flows.request import orchestrated_session
+from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.watching import REGISTRY_CHANGED, watch_registry, watched_places
 
 
