@@ -24,17 +24,25 @@ def register(app: typer.Typer) -> None:
 PortOption = Annotated[int, typer.Option(help="Where the server listens, on this machine only.")]
 
 
-def up(port: PortOption = 4200) -> None:
+def up(
+    port: PortOption = 4200,
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Stay, start again what ends, and stop all when interrupted.")
+    ] = False,
+) -> None:
     """Start a Prefect server, a worker and a watcher, deploy every flow, and print the address of the UI.
 
     What runs already is kept. Flow runs that were killed with their worker are taken up again.
     """
+    from pickysteve.connectors.keeping import keep_up
     from pickysteve.connectors.standing import bring_up, standing_folder
 
     standing = bring_up(port, _tell)
     typer.echo(f"{standing.url} shows the flows and their runs; logs are in {standing_folder()}")
     typer.echo(f"export PREFECT_API_URL={standing.api}   # for pickysteve pick --orchestrated")
     typer.echo('"pickysteve down" stops all of it')
+    if stay:
+        keep_up(standing, _tell)
 
 
 def down() -> None:

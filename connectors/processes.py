@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +33,7 @@ class Process:
         try:
             found = psutil.Process(self.pid)
             same = abs(found.create_time() - self.started) < 1
-            return found if same and found.status() != psutil.STATUS_ZOMBIE else None
+            return found if same and not _ended(found) else None
         except psutil.NoSuchProcess:
             return None
 
@@ -63,10 +65,31 @@ def end(started: Process) -> None:
     every = [*process.children(recursive=True), process]
     for each in reversed(every):
         _quietly(each.terminate)
-    _, left = psutil.wait_procs(every, timeout=STOP_SECONDS)
+    left = _wait(every)
     for each in left:
         _quietly(each.kill)
-    psutil.wait_procs(left, timeout=STOP_SECONDS)
+    _wait(left)
+
+
+def _wait(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run after a while."""
+    deadline = time.monotonic() + STOP_SECONDS
+    left = list(processes)
+    while (left := [each for each in left if not _ended(each)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+def _ended(process: psutil.Process) -> bool:
+    """Ended, also where its parent, which may be no child of ours, has not asked how."""
+    try:
+        if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            return False
+        if process.ppid() == os.getpid():
+            process.wait(0)
+    except psutil.NoSuchProcess:
+        return True
+    return True
 
 
 def _quietly(act: Callable[[], None]) -> None:

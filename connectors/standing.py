@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -22,10 +23,13 @@ from pickysteve.errors import PickyError, SettingsInvalid
 
 __all__ = [
     "POOL",
+    "PROCESSES",
     "OrchestratorFailed",
     "Standing",
+    "Tell",
     "bring_down",
     "bring_up",
+    "bring_up_again",
     "checkout",
     "read_standing",
     "standing_folder",
@@ -37,8 +41,13 @@ PROCESSES = ("server", "worker", "watcher")
 PREFECT = (sys.executable, "-P", "-m", "prefect")
 PICKYSTEVE = (sys.executable, "-P", "-c", "from pickysteve.connectors.entry import main; main()")
 START_SECONDS = 180
+# the environment of "up" may say otherwise
 SERVER_SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    # Prefect keeps flow runs for ever, with the request's text among their parameters
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(30 * 86_400),
+    "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": "P1D",
     # one write to the database for many task runs: without it SQLite answers 503 under load
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
@@ -88,14 +97,15 @@ def checkout() -> Path:
 def read_standing() -> Standing | None:
     """What `up` started last, or None when nothing of it runs any more."""
     try:
-        kept: dict[str, Any] = json.loads((standing_folder() / "processes.json").read_text(encoding="utf-8"))
+        kept: dict[str, Any] = json.loads(_kept().read_text(encoding="utf-8"))
         kept |= {name: Process(**kept[name]) for name in PROCESSES}
         standing = Standing(**kept)
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError) as error:
-        path = standing_folder() / "processes.json"
-        raise SettingsInvalid(f'"{path}" is not what "up" wrote: delete it, and stop what runs.') from error
+        raise SettingsInvalid(
+            f'"{_kept()}" is not what "up" wrote: delete it, and stop what runs.'
+        ) from error
     return standing if any(getattr(standing, name).find() for name in PROCESSES) else None
 
 
@@ -107,15 +117,60 @@ def bring_up(port: int, tell: Tell) -> Standing:
         SettingsInvalid: outside of a checkout, or the port is taken.
         OrchestratorFailed: something did not start; nothing that was started now is left running.
     """
+    root = checkout()
+    with _alone(tell):
+        return _bring_up(port, root, tell)
+
+
+def bring_up_again(standing: Standing, tell: Tell) -> Standing | None:
+    """Start what ended of it, as `bring_up` does; None when it was brought down meanwhile."""
+    with _alone(tell):
+        if not _kept().is_file():
+            return None
+        return _bring_up(standing.port, Path(standing.checkout), tell)
+
+
+def bring_down(tell: Tell) -> bool:
+    """Stop watcher, worker, with what it runs, and server; False when none ran."""
+    with _alone(tell):
+        standing = read_standing()
+        for name in reversed(PROCESSES) if standing else ():
+            process: Process = getattr(standing, name)
+            if process.find():
+                tell(f"stopping the {name}")
+                end(process)
+        _kept().unlink(missing_ok=True)
+    return standing is not None
+
+
+@contextmanager
+def _alone(tell: Tell) -> Iterator[None]:
+    """One `up` or `down` of this account at a time."""
+    standing_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (standing_folder() / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("waiting for another up or down to end")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _kept() -> Path:
+    return standing_folder() / "processes.json"
+
+
+def _bring_up(port: int, root: Path, tell: Tell) -> Standing:
     from pickysteve.flows.orphans import take_up_orphans
 
-    root, folder = checkout(), standing_folder()
     if secret := os.environ.get("PREFECT_SERVER_API_AUTH_STRING"):
         # what the server asks for is what its clients here send
         os.environ.setdefault("PREFECT_API_AUTH_STRING", secret)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     before = read_standing()
     running = {name for name in PROCESSES if before and getattr(before, name).find()}
+    if before:
+        # what runs knows the server by it
+        port = before.port
     # whatever ends this early, also an interruption, ends what was started
     with ExitStack() as undo:
 
@@ -124,13 +179,11 @@ def bring_up(port: int, tell: Tell) -> Standing:
                 tell(f"the {name} runs already")
                 return cast(Process, getattr(before, name))
             tell(f"starting the {name}")
-            started = start_detached(command, folder / f"{name}.log", _environment(more), root)
+            started = start_detached(command, standing_folder() / f"{name}.log", _environment(more), root)
             undo.callback(end, started)
             return started
 
-        if before and "server" in running:
-            port = before.port
-        elif _answers(f"http://127.0.0.1:{port}/api/health"):
+        if "server" not in running and _answers(f"http://127.0.0.1:{port}/api/health"):
             raise SettingsInvalid(f"Something answers on port {port} already: pass --port another one.")
         api = f"http://127.0.0.1:{port}/api"
         address = {
@@ -138,8 +191,7 @@ def bring_up(port: int, tell: Tell) -> Standing:
             "PREFECT_SERVER_UI_API_URL": api,
             "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"http://127.0.0.1:{port},http://localhost:{port}",
         }
-        command = [*PREFECT, "server", "start", "--port", str(port)]
-        server = start("server", command, SERVER_SETTINGS | address)
+        server = start("server", [*PREFECT, "server", "start", "--port", str(port)], address)
         _wait_for(f"{api}/health", server)
         _run(["work-pool", "create", POOL, "--type", "process", "--overwrite"], api, root)
         tell("deploying the flows of prefect.yaml")
@@ -152,26 +204,14 @@ def bring_up(port: int, tell: Tell) -> Standing:
         )
         watcher = start("watcher", [*PICKYSTEVE, "watch"], client)
         standing = Standing(port, str(root), server, worker, watcher)
-        (folder / "processes.json").write_text(json.dumps(asdict(standing)), encoding="utf-8")
+        _kept().write_text(json.dumps(asdict(standing)), encoding="utf-8")
         undo.pop_all()
     return standing
 
 
-def bring_down(tell: Tell) -> bool:
-    """Stop watcher, worker, with what it runs, and server; False when none ran."""
-    standing = read_standing()
-    for name in reversed(PROCESSES) if standing else ():
-        process: Process = getattr(standing, name)
-        if process.find():
-            tell(f"stopping the {name}")
-            end(process)
-    (standing_folder() / "processes.json").unlink(missing_ok=True)
-    return standing is not None
-
-
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
     home = {"PREFECT_HOME": str(standing_folder() / "home")}
-    return {**os.environ, **home, **more}
+    return {**SERVER_SETTINGS, **os.environ, **home, **more}
 
 
 def _run(command: list[str], api: str, folder: Path) -> None:

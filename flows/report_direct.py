@@ -22,7 +22,7 @@ from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Completed
 
 from pickysteve.flows.run_events import run_times, task_events
-from pickysteve.flows.run_page import STATE_NAMES, result_name, run_artifacts, state_message
+from pickysteve.flows.run_page import STATE_NAMES, publish, result_name, run_artifacts, state_message
 from pickysteve.flows.run_times import set_run_times
 from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.settings import load_settings
@@ -168,9 +168,7 @@ def _send(traces: Sequence[Trace], begun: dict[str, UUID], runs_dir: Path, clien
     for trace in traces:
         for artifact in run_artifacts(trace, runs_dir, ids[trace.run_id]):
             if (ids[trace.run_id], artifact.key) not in there:
-                # not create_artifact, which sends an event of its own for each
-                body = artifact.model_dump(mode="json", exclude_unset=True)
-                client.request("POST", "/artifacts/", json=body)
+                publish(artifact, client)
     events = [event for trace in traces for event in task_events(trace, ids[trace.run_id])]
     client.request("POST", "/events", json=events)
     unset = set_run_times({ids[trace.run_id]: run_times(trace) for trace in traces})

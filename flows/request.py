@@ -16,9 +16,18 @@ from pickysteve.errors import ServerMissing
 from pickysteve.flows.asking import read_request
 from pickysteve.flows.dag import Engines, pick_context
 from pickysteve.flows.engines import open_engines
-from pickysteve.flows.run_page import STATE_NAMES, hash_name, result_name, run_artifacts, state_message
+from pickysteve.flows.run_page import (
+    STATE_NAMES,
+    hash_name,
+    publish,
+    result_name,
+    run_artifacts,
+    state_message,
+)
 from pickysteve.flows.server_session import orchestrated_session
 from pickysteve.flows.settings import Settings, load_settings
+from pickysteve.tasks.cache_files import cache_folder
+from pickysteve.tasks.caching import SealedStorage
 from pickysteve.tasks.stage import Orchestrated
 from pickysteve.tasks.values import Degradation, Request, Trace
 
@@ -50,6 +59,8 @@ def make_request_flow(
         _publish(trace, settings.runs_dir)
         return Completed(name=STATE_NAMES[trace.pick.status], message=state_message(trace), data=trace.run_id)
 
+    # nothing is kept there: a run whose storage is named does not ask the server twice for its default one
+    request.result_storage = SealedStorage(basepath=str(cache_folder()))
     return request
 
 
@@ -99,5 +110,5 @@ def _publish(trace: Trace, runs_dir: Path) -> None:
     """Both artifacts, and the name with the result, of the flow run that is under way."""
     client = get_client(sync_client=True)
     for artifact in run_artifacts(trace, runs_dir, flow_run.id):
-        client.create_artifact(artifact)
+        publish(artifact, client)
     client.update_flow_run(flow_run.id, name=result_name(trace))

@@ -28,12 +28,12 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # SQLite answers 503 when two write at once, and has rolled back what was asked: the next try, a few
 # milliseconds later, mostly passes. Prefect's client waits 2, 4 and 8 s and then gives the run up.
 BUSY = Retry(
-    total=12,
+    total=40,
     allowed_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
     status_forcelist=(httpx.codes.SERVICE_UNAVAILABLE,),
     retry_on_exceptions=(),
     backoff_factor=0.05,
-    max_backoff_wait=2,
+    max_backoff_wait=0.25,
     backoff_jitter=1,
     respect_retry_after_header=False,
 )

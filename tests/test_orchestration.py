@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +23,14 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import FlowRun
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from pickysteve.connectors.standing import Standing, bring_down, bring_up, read_standing, standing_folder
+from pickysteve.connectors.standing import (
+    PICKYSTEVE,
+    Standing,
+    bring_down,
+    bring_up,
+    read_standing,
+    standing_folder,
+)
 from pickysteve.flows.suite_rows import read_rows
 from pickysteve.flows.trifecta_report import suite_folder
 from pickysteve.tasks.log import list_traces
@@ -121,6 +129,14 @@ def test_pages_of_other_origins_may_not_read_the_server(standing: Standing) -> N
 def test_the_pages_of_the_server_ask_its_own_address(standing: Standing) -> None:
     with urlopen(f"{standing.url}/ui-settings", timeout=20) as answer:
         assert json.load(answer)["api_url"] == standing.api
+
+
+def test_the_server_forgets_flow_runs_after_a_month_and_events_after_a_day(standing: Standing) -> None:
+    with urlopen(f"{standing.api}/admin/settings", timeout=20) as answer:
+        kept = json.load(answer)["server"]
+    vacuum = kept["services"]["db_vacuum"]
+    assert ("flow_runs" in vacuum["enabled"], vacuum["retention_period"]) == (True, "P30D")
+    assert kept["events"]["retention_period"] == "P1D"
 
 
 def test_up_again_keeps_what_runs(standing: Standing) -> None:
@@ -262,11 +278,29 @@ def kill(standing: Standing, *, alone: bool = False) -> None:
     psutil.wait_procs(every, timeout=10)
 
 
-def test_down_leaves_nothing_running(standing: Standing) -> None:
+def test_up_that_stays_starts_a_killed_worker_again_and_stops_all_when_it_is_told_to(
+    standing: Standing, wait_until: Callable[..., Any]
+) -> None:
     """Last in this file."""
-    now = read_standing()
-    assert now is not None
-    assert bring_down(print)
+    first = read_standing()
+    assert first is not None
+
+    def other_worker() -> Standing | None:
+        now = read_standing()
+        return now if now and now.worker != first.worker and now.worker.find() else None
+
+    with subprocess.Popen([*PICKYSTEVE, "up", "--stay"], stdout=subprocess.PIPE, text=True) as keeper:
+        try:
+            assert keeper.stdout is not None
+            # what it says when all is there, and before it stays
+            assert '"pickysteve down" stops all of it\n' in iter(keeper.stdout.readline, "")
+            os.kill(first.worker.pid, signal.SIGKILL)
+            now = wait_until(other_worker)
+            assert (now.server, now.watcher) == (first.server, first.watcher)
+            keeper.terminate()
+            assert keeper.wait(60) == 0
+        finally:
+            keeper.kill()
     assert not any(process.find() for process in (now.server, now.worker, now.watcher))
     assert read_standing() is None
     assert not bring_down(print)
