@@ -81,14 +81,17 @@ def _wait(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
 
 
 def _ended(process: psutil.Process) -> bool:
-    """Ended, also where its parent, which may be no child of ours, has not asked how."""
+    """Ended, also where its parent, which may be another program, has not asked how."""
     try:
-        if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        # a process whose first thread alone has ended is called a zombie too
+        if process.is_running() and (process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1):
             return False
         if process.ppid() == os.getpid():
             process.wait(0)
     except psutil.NoSuchProcess:
         return True
+    except psutil.TimeoutExpired:
+        return False
     return True
 
 

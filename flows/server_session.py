@@ -28,7 +28,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # SQLite answers 503 when two write at once, and has rolled back what was asked: the next try, a few
 # milliseconds later, mostly passes. Prefect's client waits 2, 4 and 8 s and then gives the run up.
 BUSY = Retry(
-    total=40,
+    total=120,
     allowed_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
     status_forcelist=(httpx.codes.SERVICE_UNAVAILABLE,),
     retry_on_exceptions=(),

@@ -23,6 +23,13 @@ print(subprocess.Popen([sys.executable, "-c", {SLEEPS!r}]).pid, flush=True)
 time.sleep(600)
 """
 
+ITS_FIRST_THREAD_ENDS = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+print("up", flush=True)
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
 
 def start(program: str, folder: Path) -> Process:
     return start_detached([sys.executable, "-c", program], folder / "log", os.environ, folder)
@@ -45,6 +52,17 @@ def test_what_ended_and_was_not_buried_by_its_parent_has_ended(monkeypatch: pyte
         assert child.find() is None
         assert psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE
         parent.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how Linux shows the threads of a process")
+def test_a_process_whose_first_thread_ended_runs_on_until_it_is_ended(
+    tmp_path: Path, wait_until: Callable[..., Any]
+) -> None:
+    started = start(ITS_FIRST_THREAD_ENDS, tmp_path)
+    wait_until(lambda: psutil.Process(started.pid).status() == psutil.STATUS_ZOMBIE, pause=0.02)
+    assert started.find()
+    end(started)
+    assert not psutil.pid_exists(started.pid)
 
 
 def test_a_process_is_ended_with_all_that_it_started(tmp_path: Path, wait_until: Callable[..., Any]) -> None:
