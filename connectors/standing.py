@@ -176,7 +176,7 @@ def _bring_up(port: int, root: Path, tell: Tell) -> Standing:
 
         def start(name: str, command: list[str], more: Mapping[str, str]) -> Process:
             if before and name in running:
-                tell(f"the {name} runs already")
+                tell(f"the {name} runs already" + (f", on port {port}" if name == "server" else ""))
                 return cast(Process, getattr(before, name))
             tell(f"starting the {name}")
             started = start_detached(command, standing_folder() / f"{name}.log", _environment(more), root)

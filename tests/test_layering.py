@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ def imports_of(tree: ast.AST, *, package: str = "", at_load: bool = True) -> Ite
         yield from imports_of(node, package=package, at_load=at_load and not inside and not for_types)
 
 
+@cache
 def imports(path: Path) -> list[Import]:
     package = ".".join(("pickysteve", *path.parent.parts)).replace("pickysteve.core", "pickysteve")
     return list(imports_of(ast.parse((ROOT / path).read_text(encoding="utf-8")), package=package))

@@ -143,6 +143,7 @@ def test_up_again_keeps_what_runs(standing: Standing) -> None:
     said: list[str] = []
     assert bring_up(standing.port + 1, said.append) == standing
     assert not [line for line in said if line.startswith("starting")]
+    assert f"the server runs already, on port {standing.port}" in said
 
 
 def test_a_new_skill_starts_an_ingest(

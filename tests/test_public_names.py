@@ -1,6 +1,7 @@
 """Public means listed: every module says what it is, and lists what others may use."""
 
 import ast
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def defined(module: str) -> set[str]:
     return names
 
 
+@cache
 def used_by_others() -> set[tuple[str, str, str]]:
     """(user, module, name) of what one of our modules takes from another, by import or as an attribute."""
     found = set()
