@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 from pickysteve.connectors.standing import (
     PROCESSES,
-    OrchestratorFailed,
     Standing,
     Tell,
     bring_down,
     bring_up_again,
 )
+from pickysteve.errors import PickyError
 
 __all__ = ["keep_up"]
 
@@ -41,7 +41,7 @@ def keep_up(standing: Standing, tell: Tell) -> None:
             pause = FIRST_PAUSE if since > pause + SETTLED_SECONDS else min(2 * pause, LONGEST_PAUSE)
             try:
                 again = bring_up_again(standing, tell)
-            except OrchestratorFailed as error:
+            except PickyError as error:
                 tell(f"{error} The next try is in {pause:g} s.")
             else:
                 if again is None:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import httpx
 from platformdirs import user_data_path
 
 from pickysteve.connectors.processes import Process, end, start_detached
@@ -196,7 +197,11 @@ def _bring_up(port: int, root: Path, tell: Tell) -> Standing:
         _run(["work-pool", "create", POOL, "--type", "process", "--overwrite"], api, root)
         tell("deploying the flows of prefect.yaml")
         _run(["deploy", "--all"], api, root)
-        for name in take_up_orphans(api, POOL) if "worker" not in running else ():
+        try:
+            orphans = take_up_orphans(api, POOL) if "worker" not in running else ()
+        except httpx.HTTPError as error:
+            raise OrchestratorFailed(f"The server stopped answering ({error}): {_see_log()}.") from error
+        for name in orphans:
             tell(f"taking up {name} again, whose process was killed")
         client = {"PREFECT_API_URL": api}
         worker = start(
@@ -236,7 +241,11 @@ def _wait_for(url: str, process: Process) -> None:
         if _answers(url):
             return
         time.sleep(0.3)
-    raise OrchestratorFailed(f'The server did not start: read "{standing_folder() / "server.log"}".')
+    raise OrchestratorFailed(f"The server did not start: {_see_log()}.")
+
+
+def _see_log() -> str:
+    return f'read "{standing_folder() / "server.log"}"'
 
 
 def _answers(url: str) -> bool:

@@ -49,7 +49,7 @@ def orchestrated_session() -> Iterator[SyncPrefectClient]:
     is asked again at once when its database is busy; elsewhere Prefect's own waits, TLS and proxies hold.
     """
     url = PREFECT_API_URL.value()
-    here = bool(url) and httpx.URL(url).host in LOOPBACK
+    here = _is_plain_and_here(url or "")
     changes = {
         PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False,
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
@@ -74,6 +74,11 @@ def orchestrated_session() -> Iterator[SyncPrefectClient]:
                     f"The Prefect server at {url} stopped answering in the middle ({type(error).__name__}): "
                     "see that it runs, and repeat the command."
                 ) from error
+
+
+def _is_plain_and_here(url: str) -> bool:
+    parts = httpx.URL(url)
+    return parts.scheme == "http" and parts.host in LOOPBACK
 
 
 class _PatientContext(SyncClientContext):

@@ -53,3 +53,19 @@ def test_a_start_that_fails_is_told_and_tried_again_later_until_it_is_interrupte
     assert [line.split()[-2] for line in failures] == ["0.1", "0.2"]
     assert not (standing_folder() / "processes.json").exists()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_port_that_another_program_took_is_tried_again_later(
+    ended: Standing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (standing_folder() / "processes.json").write_text(json.dumps(asdict(ended)))
+    monkeypatch.setattr(standing, "_answers", lambda _: True)
+    said: list[str] = []
+
+    def tell(line: str) -> None:
+        said.append(line)
+        if "next try" in line:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    keep_up(ended, tell)
+    assert "Something answers on port 4299 already" in said[-1]
