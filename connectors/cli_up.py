@@ -34,7 +34,6 @@ def up(
 
     What runs already is kept. Flow runs that were killed with their worker are taken up again.
     """
-    from pickysteve.connectors.keeping import keep_up
     from pickysteve.connectors.standing import bring_up, standing_folder
 
     standing = bring_up(port, _tell)
@@ -42,6 +41,8 @@ def up(
     typer.echo(f"export PREFECT_API_URL={standing.api}   # for pickysteve pick --orchestrated")
     typer.echo('"pickysteve down" stops all of it')
     if stay:
+        from pickysteve.connectors.keeping import keep_up
+
         keep_up(standing, _tell)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from pickysteve.liveness import has_ended
 
 __all__ = ["Process", "end", "start_detached"]
 
@@ -33,7 +34,7 @@ class Process:
         try:
             found = psutil.Process(self.pid)
             same = abs(found.create_time() - self.started) < 1
-            return found if same and not _ended(found) else None
+            return found if same and not has_ended(found) else None
         except psutil.NoSuchProcess:
             return None
 
@@ -75,24 +76,9 @@ def _wait(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
     """Those that still run after a while."""
     deadline = time.monotonic() + STOP_SECONDS
     left = list(processes)
-    while (left := [each for each in left if not _ended(each)]) and time.monotonic() < deadline:
+    while (left := [each for each in left if not has_ended(each)]) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left
-
-
-def _ended(process: psutil.Process) -> bool:
-    """Ended, also where its parent, which may be another program, has not asked how."""
-    try:
-        # a process whose first thread alone has ended is called a zombie too
-        if process.is_running() and (process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1):
-            return False
-        if process.ppid() == os.getpid():
-            process.wait(0)
-    except psutil.NoSuchProcess:
-        return True
-    except psutil.TimeoutExpired:
-        return False
-    return True
 
 
 def _quietly(act: Callable[[], None]) -> None:

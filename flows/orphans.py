@@ -21,6 +21,8 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Crashed, Scheduled
 
+from pickysteve.liveness import has_ended
+
 __all__ = ["take_up_orphans"]
 
 PAGE = 200
@@ -54,7 +56,7 @@ def _lost_its_process(run: FlowRun) -> bool:
         return False
     try:
         process = psutil.Process(int(number))
-        return process.status() == psutil.STATUS_ZOMBIE or not _is_prefect(process)
+        return has_ended(process) or not _is_prefect(process)
     except psutil.NoSuchProcess:
         return True
 

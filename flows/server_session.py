@@ -21,10 +21,10 @@ from prefect.settings import (
 )
 
 from pickysteve.errors import ServerMissing
+from pickysteve.flows.serving import LOOPBACK
 
 __all__ = ["orchestrated_session"]
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # SQLite answers 503 when two write at once, and has rolled back what was asked: the next try, a few
 # milliseconds later, mostly passes. Prefect's client waits 2, 4 and 8 s and then gives the run up.
 BUSY = Retry(

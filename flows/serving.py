@@ -8,8 +8,9 @@ from pydantic import Field, SecretStr
 
 from pickysteve.tasks.stage import StageConfig
 
-__all__ = ["ProxyConfig", "ServeConfig"]
+__all__ = ["LOOPBACK", "ProxyConfig", "ServeConfig"]
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MEBIBYTE = 1024 * 1024
 
 

@@ -14,11 +14,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pickysteve.connectors.http.problems import Problem, problem_response
-from pickysteve.flows.serving import ServeConfig
+from pickysteve.flows.serving import LOOPBACK, ServeConfig
 
-__all__ = ["LOOPBACK", "Entrance", "host_name"]
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+__all__ = ["Entrance", "host_name"]
 
 
 class Entrance:

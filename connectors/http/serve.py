@@ -8,9 +8,9 @@ from collections.abc import Callable
 import uvicorn
 
 from pickysteve.connectors.http.app import make_app
-from pickysteve.connectors.http.entrance import LOOPBACK
 from pickysteve.connectors.http.live.watch import WatchedEngine
 from pickysteve.errors import SettingsInvalid
+from pickysteve.flows.serving import LOOPBACK
 from pickysteve.flows.settings import Settings
 
 __all__ = ["serve"]

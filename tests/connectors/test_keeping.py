@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -35,37 +36,38 @@ def test_what_was_brought_down_elsewhere_is_not_started_again(ended: Standing) -
     assert said == ["ended: server, worker, watcher", "brought down from elsewhere"]
 
 
-def test_a_start_that_fails_is_told_and_tried_again_later_until_it_is_interrupted(
-    ended: Standing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def said_until(ended: Standing) -> Callable[[str], list[str]]:
+    """All that is told until SIGTERM comes, at the first line with these words."""
     (standing_folder() / "processes.json").write_text(json.dumps(asdict(ended)))
+
+    def until(words: str) -> list[str]:
+        said: list[str] = []
+
+        def tell(line: str) -> None:
+            said.append(line)
+            if words in line:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        keep_up(ended, tell)
+        return said
+
+    return until
+
+
+def test_a_start_that_fails_is_told_and_tried_again_later_until_it_is_interrupted(
+    said_until: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(standing, "PREFECT", (sys.executable, "-c", "raise SystemExit('no')"))
     monkeypatch.setattr(keeping, "FIRST_PAUSE", 0.1)
-    said: list[str] = []
-
-    def tell(line: str) -> None:
-        said.append(line)
-        if "0.2 s" in line:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    keep_up(ended, tell)
-    failures = [line for line in said if "server.log" in line]
+    failures = [line for line in said_until("0.2 s") if "server.log" in line]
     assert [line.split()[-2] for line in failures] == ["0.1", "0.2"]
     assert not (standing_folder() / "processes.json").exists()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_a_port_that_another_program_took_is_tried_again_later(
-    ended: Standing, monkeypatch: pytest.MonkeyPatch
+    said_until: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (standing_folder() / "processes.json").write_text(json.dumps(asdict(ended)))
     monkeypatch.setattr(standing, "_answers", lambda _: True)
-    said: list[str] = []
-
-    def tell(line: str) -> None:
-        said.append(line)
-        if "next try" in line:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    keep_up(ended, tell)
-    assert "Something answers on port 4299 already" in said[-1]
+    assert "Something answers on port 4299 already" in said_until("next try")[-1]
